@@ -6,7 +6,7 @@ import type { Exchanged } from "../runtime/exchanged.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/holding.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
@@ -22,7 +22,7 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
   readonly wish: Wish;
   readonly patience: Patience;
   readonly waiter: Waiter;
-  holding: Holding;
+  holding: Stay;
   /** The hold count before it. */
   heldCount = 0;
   /** Room for it at its server; undefined before it has some, and where it needs none. */

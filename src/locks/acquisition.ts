@@ -3,7 +3,7 @@ import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { forCaller } from "../runtime/for-caller.js";
-import type { Hold, Holding } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/holding.js";
 import { Attempt, type State } from "./attempt.js";
 import { assertReentrant } from "./claim.js";
 import { clearLeftover, undoCopies } from "./clean-up.js";
@@ -54,7 +54,7 @@ export class Acquisition extends Attempt {
   /** Whether it has begun the stay, and so ends it unless it enters. */
   #hasBegun = false;
   /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
-  #entered: Holding | undefined;
+  #entered: Stay | undefined;
   #hold: Hold | undefined;
   /** Whether the call has come to its end. */
   isOver = false;
@@ -149,7 +149,7 @@ export class Acquisition extends Attempt {
   }
 
   /** One more hold of the stay. Under a chosen id the stay may have ended meanwhile, and the call begins the next one. */
-  #again(stay: Holding): void {
+  #again(stay: Stay): void {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
     if (wish.again) {

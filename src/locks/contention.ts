@@ -1,5 +1,5 @@
 import { events } from "../events.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/holding.js";
 import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";
@@ -15,7 +15,7 @@ interface Found {
 
 /** What a call waits for that is to enter a stay once more. */
 interface Turn {
-  readonly stay: Holding;
+  readonly stay: Stay;
   readonly mayEnter: () => boolean;
 }
 

@@ -1,10 +1,10 @@
 import type { Instant } from "../runtime/instant.js";
 import type { Place } from "../threads/hold.js";
-import type { Hold, Holding } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
-const NONE: readonly Holding[] = [];
+const NONE: readonly Stay[] = [];
 
 /** What was given. */
 type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
@@ -15,7 +15,7 @@ type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
  * @returns undefined when its lease is over already
  * @see docs/internals/states.md#one-acquisition
  */
-export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant): Hold | undefined {
+export function enter(holding: Stay, wish: Wish, given: Given, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
   const scope = takenIn?.ended ? undefined : takenIn;
   const { takenAt, until, token, unnamed } = given;
@@ -36,7 +36,7 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
  */
 export function enterByAnswer(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   wish: Wish,
   given: Pick<Given, "takenAt" | "token">,
 ): Hold | undefined {

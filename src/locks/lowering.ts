@@ -7,7 +7,7 @@ import type { Exchanged } from "../runtime/exchanged.js";
 import type { Request } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { freed, freeing, notFreed } from "./own-release.js";
@@ -24,7 +24,7 @@ export interface Sending {
  */
 export async function sendRelease(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   sending: Sending = {},
   late?: Exchanged<ReleaseAnswer>,
 ): Promise<Exchanged<ReleaseAnswer>> {
@@ -68,7 +68,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
   readonly #lock: LockIdentity;
-  readonly #holding: Holding;
+  readonly #holding: Stay;
   readonly #heldCount: number;
   readonly #keptCount: number;
   /** For how long the key stays when no holds are kept; 0: the lock is freed. */
@@ -86,7 +86,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   /** @param repeated whether an earlier try was repeated */
   constructor(
     lock: LockIdentity,
-    holding: Holding,
+    holding: Stay,
     { patience = PLAIN, goesOn = false }: Sending = PLAIN,
     repeated = false,
   ) {

@@ -3,7 +3,7 @@ import { now } from "../runtime/instant.js";
 import type { Taken } from "../runtime/taken-permits.js";
 import type { Counted } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/holding.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import type { Trust } from "../threads/trust.js";
 import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
@@ -61,7 +61,7 @@ function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   return found;
 }
 
-function stayNow({ held, key, lock, threadId, chain }: Holding, { redact }: Look): HeldNow {
+function stayNow({ held, key, lock, threadId, chain }: Stay, { redact }: Look): HeldNow {
   return {
     key: redact(key),
     kind: lock.kind.name,

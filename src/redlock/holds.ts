@@ -15,10 +15,10 @@ import { type Settings, waitMsOf } from "./settings.js";
 import { isHeldByRedlock, mayPass, type Votes } from "./votes.js";
 
 /** What one call has: one lease, or, with several clients, one for each resource. */
-export type Held = readonly Lease[];
+export type HeldLeases = readonly Lease[];
 
 /** The holders of all that a call has, as its value. */
-export const holdersOf = (held: Held): string => held.map(({ holder }) => holder).join(", ");
+export const holdersOf = (held: HeldLeases): string => held.map(({ holder }) => holder).join(", ");
 
 /** So long several servers are asked again of which a majority does not answer: their clients may not have connected yet. */
 const PATIENCE_MS = 1_000;
@@ -34,7 +34,7 @@ export async function take(
   terms: LockOptions,
   settings: Settings,
   fail: (error: unknown) => unknown,
-): Promise<Held> {
+): Promise<HeldLeases> {
   const startMs = systemClock.monotonicMs();
   const leftOf = (ms: number) => Math.max(0, Math.ceil(ms - (systemClock.monotonicMs() - startMs)));
   const waitMs = waitMsOf(settings);
@@ -56,7 +56,7 @@ function isUnanswered(error: unknown): boolean {
   );
 }
 
-async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<Held> {
+async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<HeldLeases> {
   const held: Lease[] = [];
   try {
     for (const lock of locks) held.push(await lock.lock(options));
@@ -92,7 +92,7 @@ function delayMsOf({ retryDelay, retryJitter }: Settings): number {
   return Math.max(1, Math.round(retryDelay + (2 * environment.random() - 1) * retryJitter));
 }
 
-export async function giveBack(held: Held, votes: Votes): Promise<void> {
+export async function giveBack(held: HeldLeases, votes: Votes): Promise<void> {
   const value = holdersOf(held);
   const outcomes = await Promise.allSettled(held.map((lease) => lease.unlock()));
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
@@ -131,6 +131,6 @@ async function freeFrom(holders: readonly string[], name: string, { holdfast }: 
 }
 
 /** For how long all that a call has may be trusted, in milliseconds. */
-export function remainingMs(held: Held): number {
+export function remainingMs(held: HeldLeases): number {
   return Math.min(...held.map((lease) => lease.remainingMs()));
 }

@@ -4,7 +4,7 @@ import type { LockOptions } from "../index.js";
 import { namesOf, refuseCallback, resourcesOf } from "./arguments.js";
 import { type Member, memberOf, type RedlockClient } from "./clients.js";
 import { asLockError, ExecutionError, type ExecutionResult, LockError } from "./errors.js";
-import { giveBack, giveBackOf, type Held, holdersOf, remainingMs, take } from "./holds.js";
+import { giveBack, giveBackOf, type HeldLeases, holdersOf, remainingMs, take } from "./holds.js";
 import { ChangingLock, Lock } from "./lock.js";
 import { type Routine, routineOf, signalOf } from "./routine.js";
 import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
@@ -232,7 +232,7 @@ export class Redlock extends EventEmitter {
     );
   }
 
-  get #held(): Map<string, Held> {
+  get #held(): Map<string, HeldLeases> {
     const [first] = this.#members;
     return first?.held ?? new Map();
   }
@@ -258,7 +258,7 @@ export class Redlock extends EventEmitter {
     return new kind(this, resources, value, votes.attempts, expirationOf(held, endMs));
   }
 
-  #take(resources: readonly string[], terms: LockOptions, settings: Settings): Promise<Held> {
+  #take(resources: readonly string[], terms: LockOptions, settings: Settings): Promise<HeldLeases> {
     return take(this.#members, namesOf(resources), terms, settings, (error) => {
       const votes = this.#votesOn(resources);
       if (!votes.fail(error)) return error;
@@ -301,6 +301,6 @@ function unreleased({ resources }: Lock): (error: unknown) => never {
   return asLockError(`Unable to fully release the lock on resource "${resources.join(",")}".`);
 }
 
-function expirationOf(held: Held, endMs: number): number {
+function expirationOf(held: HeldLeases, endMs: number): number {
   return Math.floor(Math.min(endMs, systemClock.wallMs() + remainingMs(held)));
 }

@@ -18,7 +18,7 @@ export interface Place extends Since {
 type HoldServices = Pick<Custody<never>, "clock" | "alarms">;
 
 /** What a hold asks and tells its stay. */
-interface Stay {
+interface StayOfHold {
   readonly lock: Held;
   readonly field: string;
   readonly thread: { readonly explicitId: number | undefined };
@@ -33,7 +33,7 @@ interface Stay {
  * One acquisition of a lock, as `Hold` in holding.ts: this is what a hold does whatever its stay is like.
  * @see docs/internals/states.md#trust-of-a-hold
  */
-export class HoldOf<S extends Stay> extends ChangeableTrust {
+export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   readonly holding: S;
   /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;
