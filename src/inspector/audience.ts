@@ -4,7 +4,7 @@ import { events, type Holdfast, UnavailableError } from "../index.js";
 import { inRootContext } from "../root-context.js";
 import type { LocksSeen } from "../watch/index.js";
 import { eventText, type Sink } from "./answer.js";
-import type { Change, FeedEvent, Point, Snapshot } from "./format.js";
+import type { Change, FeedEvent, FeedSnapshot, Point } from "./format.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import type { Picture } from "./picture.js";
 import { Poll } from "./poll.js";
@@ -106,7 +106,7 @@ export class Audience {
   }
 
   /** The picture as it is now, for a page that asks once. */
-  snapshot(wanted: WantedRows): Snapshot {
+  snapshot(wanted: WantedRows): FeedSnapshot {
     const { nowMs: atMs, totals, history, events: kept, away, scan, blind } = this.#picture;
     const view = this.#views.get(keyOf(wanted)) ?? new View(this.#picture, wanted);
     return { atMs, ...view.shown(), totals, history: history.points, events: kept.all, away, scan, blind };

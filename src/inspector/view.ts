@@ -10,7 +10,7 @@ const MOST_CLIENTS = 500;
 const MOST_BYTES = 524_288;
 
 /** What of the picture a viewer has asked for. */
-interface Shown {
+interface ShownRows {
   readonly locks: readonly LockRow[];
   readonly more: number;
   readonly clients: readonly ClientRow[];
@@ -21,8 +21,8 @@ export class View {
   readonly #picture: Picture;
   readonly #fits: (row: LockRow) => boolean;
   readonly #before: (one: LockRow, other: LockRow) => number;
-  #locks = new Sent<LockRow>(({ key }) => key, lockPrint);
-  #clients = new Sent<ClientRow>(({ id }) => id, clientPrint);
+  #locks = new SentRows<LockRow>(({ key }) => key, lockPrint);
+  #clients = new SentRows<ClientRow>(({ id }) => id, clientPrint);
 
   constructor(picture: Picture, { match, sort, only }: WantedRows) {
     const fits = match === null ? () => true : glob(match);
@@ -32,7 +32,7 @@ export class View {
   }
 
   /** All of it. */
-  shown(): Shown {
+  shown(): ShownRows {
     const picture = this.#picture;
     const { ageMs } = picture;
     const fitting = [...picture.locks].filter(this.#fits).sort(this.#before);
@@ -56,7 +56,7 @@ export class View {
 }
 
 /** The rows that viewers have, as they were sent last. */
-class Sent<Row> {
+class SentRows<Row> {
   readonly #idOf: (row: Row) => string;
   readonly #printOf: (row: Row, atMs: number) => Print;
   #prints: ReadonlyMap<string, Print> = new Map();

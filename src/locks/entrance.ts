@@ -14,7 +14,7 @@ export interface Caller {
 }
 
 /** Makes the call's result of its hold; undefined when it could not acquire the lock in the time that its wish allows. */
-export type Come<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
+export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
  * The stay that a call has to do with first. `begin`: a new one. The other three exist already and belong to its thread, and the call waits

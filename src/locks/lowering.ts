@@ -4,7 +4,7 @@ import type { Script } from "../protocol/define-script.js";
 import type { Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
-import type { Request } from "../runtime/groups.js";
+import type { GroupedRequest } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Stay } from "../threads/holding.js";
@@ -64,7 +64,7 @@ export function lastRelease(
  * One try to lower a hold count.
  * @see docs/internals/states.md#commands-of-one-call
  */
-export class Lowering implements Request<Release, ReleaseAnswer> {
+export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
   readonly #lock: LockIdentity;

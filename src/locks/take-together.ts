@@ -9,7 +9,7 @@ import { AcquireCommand } from "./acquire-command.js";
 import { claimOf, scopeOf } from "./claim.js";
 import { undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
-import type { Member } from "./joint-hold.js";
+import type { JointMember } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
@@ -24,8 +24,8 @@ export interface WantedLock {
 }
 
 /** What a call for several locks has brought: all of them, or one that stood in the way. */
-export interface Outcome {
-  readonly members: readonly Member[];
+export interface TogetherOutcome {
+  readonly members: readonly JointMember[];
   readonly missing?: SingleLock;
 }
 
@@ -46,7 +46,7 @@ export async function takeTogether(
   waiter: Waiter,
   strangers: Strangers,
   ended: () => void,
-): Promise<Outcome> {
+): Promise<TogetherOutcome> {
   // As their script wants them: the fenced ones come last.
   const fencedOf = ({ lock }: WantedLock) => Number(lock.identity.kind.fenced);
   const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
@@ -75,7 +75,10 @@ function partOf({ lock: { identity }, wish }: WantedLock, strangers: Strangers):
   return { lock: identity, holding, wish };
 }
 
-async function attemptTogether(parts: readonly Part[], wanted: readonly WantedLock[]): Promise<Outcome> {
+async function attemptTogether(
+  parts: readonly Part[],
+  wanted: readonly WantedLock[],
+): Promise<TogetherOutcome> {
   const [first] = parts;
   if (first === undefined) return { members: [] };
   const { client, key, kind } = first.lock;
@@ -118,7 +121,7 @@ function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   });
 }
 
-function missingFirst([first]: readonly WantedLock[]): Outcome {
+function missingFirst([first]: readonly WantedLock[]): TogetherOutcome {
   return first === undefined ? { members: [] } : { members: [], missing: first.lock };
 }
 
@@ -127,9 +130,9 @@ function read(
   parts: readonly AcquireCommand[],
   wanted: readonly WantedLock[],
   sent: Exchanged<readonly AcquireAnswer[]>,
-): Outcome | "late" {
+): TogetherOutcome | "late" {
   const { reply: answers, shortfall, sentAt } = sent;
-  const members: Member[] = [];
+  const members: JointMember[] = [];
   let missing: SingleLock | undefined;
   let free: SingleLock | undefined;
   let late = false;

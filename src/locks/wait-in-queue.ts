@@ -6,7 +6,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Stay } from "../threads/holding.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
-import type { Taken, WayOfWaiting } from "./way-of-waiting.js";
+import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
 
 /**
@@ -128,7 +128,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   }
 
   /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
-  taken(): Taken | undefined {
+  taken(): TakenHold | undefined {
     if (!this.#granted || this.#wish.waiter.cancelled) return undefined;
     this.#granted = false;
     const place = this.#once ? this.#place : undefined;

@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import { now } from "../runtime/instant.js";
 import type { Taken } from "../runtime/taken-permits.js";
-import type { Counted } from "../runtime/tally.js";
+import type { CountedCalls } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
 import type { Stay } from "../threads/holding.js";
 import type { PermitHold } from "../threads/permit-holds.js";
@@ -32,7 +32,7 @@ class Longest<T> {
  * @param acquired how many locks and permits were acquired since then
  * @throws what `redact` throws; TypeError for an answer that is no text
  */
-export function activityOf(client: Client, look: Look, acquired: number, counted: Counted): Activity {
+export function activityOf(client: Client, look: Look, acquired: number, counted: CountedCalls): Activity {
   const holds = holdsOf(client, look);
   const waits = waitsOf(client, look);
   const redacted = <T extends { readonly key: string }>(of: T): T => ({ ...of, key: look.redact(of.key) });

@@ -10,7 +10,7 @@ import {
   UnavailableError,
 } from "../index.js";
 import { namesOf } from "./arguments.js";
-import type { Member } from "./clients.js";
+import type { RedlockMember } from "./clients.js";
 import { type Settings, waitMsOf } from "./settings.js";
 import { isHeldByRedlock, mayPass, type Votes } from "./votes.js";
 
@@ -29,7 +29,7 @@ const PATIENCE_MS = 1_000;
  * @param fail makes what is thrown from what has gone wrong
  */
 export async function take(
-  members: readonly Member[],
+  members: readonly RedlockMember[],
   names: readonly string[],
   terms: LockOptions,
   settings: Settings,
@@ -72,7 +72,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
 }
 
 /** With several clients one for each resource, in an order that all processes have: two calls never wait for each other. */
-function locksFor(members: readonly Member[], names: readonly string[]): readonly Lock[] {
+function locksFor(members: readonly RedlockMember[], names: readonly string[]): readonly Lock[] {
   const [first, ...others] = members.map(({ holdfast }) => holdfast);
   if (first === undefined || names.length === 0) return [];
   if (others.length === 0) return [allOn(first, names)];
@@ -104,7 +104,7 @@ export async function giveBack(held: HeldLeases, votes: Votes): Promise<void> {
 export async function giveBackOf(
   value: string,
   resources: readonly string[],
-  members: readonly Member[],
+  members: readonly RedlockMember[],
   votes: Votes,
 ): Promise<void> {
   const holders = value.split(", ");
@@ -123,7 +123,11 @@ export async function giveBackOf(
 }
 
 /** Frees a lock if exactly that call has it. @throws as `inspect` and `forceUnlock` of a client */
-async function freeFrom(holders: readonly string[], name: string, { holdfast }: Member): Promise<boolean> {
+async function freeFrom(
+  holders: readonly string[],
+  name: string,
+  { holdfast }: RedlockMember,
+): Promise<boolean> {
   const seen = await holdfast.inspect(name);
   const [holder, ...others] = seen.holders;
   if (holder === undefined || others.length > 0 || !holders.includes(holder)) return false;

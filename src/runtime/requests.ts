@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Request } from "../protocol/count-scripts.js";
+import type { RepeatableRequest } from "../protocol/count-scripts.js";
 import { requestsKey } from "../protocol/names.js";
 import type { Commands } from "./commands.js";
 import type { Deadline } from "./deadline.js";
@@ -140,7 +140,7 @@ export class OpenRequest {
   }
 
   /** The request, as a command that is sent now tells it. */
-  next(): Request {
+  next(): RepeatableRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
     const notAfterMs = commands.notAfterMs(count);

@@ -6,7 +6,7 @@ import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
 /** Where a hold comes from. */
-export interface Place extends Since {
+export interface HoldOrigin extends Since {
   /** True for a hold that `lock()` or `tryLock()` returned outside of `asThread()`: no body has it, so that no nested call re-enters it. */
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
@@ -50,7 +50,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
    * @param services of its client
    * @param at this moment
    */
-  constructor(holding: S, terms: Terms, place: Place, services: HoldServices, at: Instant) {
+  constructor(holding: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
     super(terms, place, services.clock, services.alarms, at);
     this.holding = holding;
     this.holdCount = holding.live.length + 1;

@@ -9,7 +9,7 @@ import type { Chain } from "./chain.js";
 import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
-import { HoldOf, type Place } from "./hold.js";
+import { HoldOf, type HoldOrigin } from "./hold.js";
 import { RenewedStay } from "./renewed-stay.js";
 import { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
@@ -152,7 +152,7 @@ export class Stay extends RenewedStay {
   }
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
-  add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
+  add(terms: Terms, place: HoldOrigin, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Stay>(this, terms, place, this.#custody, at);
     // Its answer may come when its lease is over already.

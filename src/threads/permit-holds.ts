@@ -13,7 +13,7 @@ import type { Subject, TellLoss } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
 /** A semaphore, or a latch. */
-export interface Counted {
+export interface CountIdentity {
   readonly client: { readonly about: AboutClient };
   /** As the factory calls it. */
   readonly kind: string;
@@ -54,7 +54,7 @@ export class PermitHolds {
   }
 
   /** Records permits that Redis has granted. @returns undefined when their lease is over already */
-  add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
+  add(count: CountIdentity, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
     const { clock, alarms, watchdog, confirmations } = this.#services;
     const at = now(clock);
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms, at);
@@ -104,7 +104,7 @@ export class PermitHolds {
 }
 
 interface Origin {
-  readonly count: Counted;
+  readonly count: CountIdentity;
   readonly ids: readonly string[];
   readonly terms: Terms;
   readonly since: Since;
@@ -113,7 +113,7 @@ interface Origin {
 
 /** The permits that one call has taken, for as long as they may be believed. */
 export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
-  readonly count: Counted;
+  readonly count: CountIdentity;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
   watchdog: Watchdog | undefined;

@@ -73,14 +73,14 @@ export class GlideListening implements PubSubConnection {
     return this.#watched;
   }
 
-  #lookLater(before: Connections): void {
+  #lookLater(before: ConnectionNames): void {
     if (this.#over) return;
     this.#timer = systemClock.schedule(LOOK_MS, () => {
       this.#look(before).catch((error: unknown) => this.#events.onEnd(error));
     });
   }
 
-  async #look(before: Connections): Promise<void> {
+  async #look(before: ConnectionNames): Promise<void> {
     const connections = await connectionsOf(this.#client);
     if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
@@ -125,12 +125,12 @@ async function readAll(client: AnyClient, told: ReadonlySet<ConnectionEvents>): 
 
 /** A master of a cluster was too slow or failed, so the answers of all masters are missing: messages may have been missed anywhere. */
 const UNKNOWN: unique symbol = Symbol("unknown");
-type Connections = string | typeof UNKNOWN;
+type ConnectionNames = string | typeof UNKNOWN;
 
 const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
 
 /** Names the connections that the client has now; in a cluster, also the slots of each master. */
-async function connectionsOf(client: AnyClient): Promise<Connections> {
+async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
   try {
     if (!isCluster(client)) {
       return connectionIn(await client.customCommand(["CLIENT", "INFO"], { decoder: BYTES }));
@@ -182,7 +182,7 @@ function ownSlots(nodes: unknown): string {
   return [id, epoch, ...slots.filter((slot) => !slot.startsWith("["))].join(" ");
 }
 
-async function unlessLate(answer: Promise<string>): Promise<Connections> {
+async function unlessLate(answer: Promise<string>): Promise<ConnectionNames> {
   let timer: Timer | undefined;
   const tooLate = new Promise<typeof UNKNOWN>((resolve) => {
     timer = systemClock.schedule(ANSWER_MS, () => resolve(UNKNOWN));
