@@ -6,7 +6,7 @@ import type { Exchanged } from "../runtime/exchanged.js";
 import type { GroupedRequest } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";

@@ -3,7 +3,7 @@ import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { forCaller } from "../runtime/for-caller.js";
-import type { Hold, Stay } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { Attempt, type AttemptState } from "./attempt.js";
 import { assertReentrant } from "./claim.js";
 import { clearLeftover, undoCopies } from "./clean-up.js";

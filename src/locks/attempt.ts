@@ -3,7 +3,7 @@ import type { WaitEnd } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
-import type { Telling } from "../threads/holding.js";
+import type { Telling } from "../threads/stay.js";
 import { AcquireCommand } from "./acquire-command.js";
 import { takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";

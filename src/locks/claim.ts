@@ -1,7 +1,7 @@
 import { LeaseLostError, NotHeldError, ReentryError, UpgradeNotSupportedError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { Hold, Stay } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 import { type LockIdentity, lockId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";

@@ -1,5 +1,5 @@
 import type { Patience } from "../runtime/patience.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";

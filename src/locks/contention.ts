@@ -1,5 +1,5 @@
 import { events } from "../events.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";

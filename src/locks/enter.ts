@@ -1,6 +1,6 @@
 import type { Instant } from "../runtime/instant.js";
 import type { HoldOrigin } from "../threads/hold.js";
-import type { Hold, Stay } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 

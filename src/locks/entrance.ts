@@ -1,4 +1,4 @@
-import type { Hold, Stay } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 import { type Claim, claimOf, mayEnter, scopeOf } from "./claim.js";
 import type { LockIdentity } from "./lock-kind.js";

@@ -1,6 +1,6 @@
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { later, leftMs, now } from "../runtime/instant.js";
-import type { Hold, Stay } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";

@@ -1,6 +1,6 @@
 import { type Instant, leftMs, now } from "../runtime/instant.js";
 import { Chain } from "../threads/chain.js";
-import type { Hold, Stay } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";

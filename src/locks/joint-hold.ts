@@ -2,7 +2,7 @@ import { LeaseLostError } from "../errors.js";
 import { frameless } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
 import type { HoldState } from "../threads/held.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import type { SingleLock } from "./single-lock.js";
 
 /** One lock of several, and what is held of it. */

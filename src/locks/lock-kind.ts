@@ -4,7 +4,7 @@ import type { Script } from "../protocol/define-script.js";
 import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 

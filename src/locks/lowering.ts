@@ -7,8 +7,8 @@ import type { Exchanged } from "../runtime/exchanged.js";
 import type { GroupedRequest } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
-import type { Stay } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 

@@ -1,5 +1,5 @@
 import { forCaller } from "../runtime/for-caller.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import { Acquisition } from "./acquisition.js";
 import type { Caller } from "./entrance.js";
 import type { SingleLock } from "./single-lock.js";

@@ -4,7 +4,7 @@ import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";

@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 
 /** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */

@@ -3,7 +3,7 @@ import type { RefreshAnswer } from "../protocol/fair-scripts.js";
 import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
 import { LineAnswers } from "../runtime/line-answers.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Stay } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";

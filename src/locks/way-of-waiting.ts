@@ -1,5 +1,5 @@
 import type { WaitEnd } from "../events.js";
-import type { Hold, Telling } from "../threads/holding.js";
+import type { Hold, Telling } from "../threads/stay.js";
 
 /** What a call was given while it slept. */
 export interface TakenHold {

@@ -7,8 +7,8 @@ import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Sighting } from "../runtime/sighting.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Hold } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
+import type { Hold } from "../threads/stay.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
 
 /** What sets one call apart. */

@@ -3,8 +3,8 @@ import { now } from "../runtime/instant.js";
 import type { Taken } from "../runtime/taken-permits.js";
 import type { CountedCalls } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
-import type { Stay } from "../threads/holding.js";
 import type { PermitHold } from "../threads/permit-holds.js";
+import type { Stay } from "../threads/stay.js";
 import type { Trust } from "../threads/trust.js";
 import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
 

@@ -30,7 +30,7 @@ interface StayOfHold {
 }
 
 /**
- * One acquisition of a lock, as `Hold` in holding.ts: this is what a hold does whatever its stay is like.
+ * One acquisition of a lock, as `Hold` in stay.ts: this is what a hold does whatever its stay is like.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {

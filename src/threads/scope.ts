@@ -1,5 +1,5 @@
 import type { HoldState } from "./held.js";
-import type { Hold, Stay } from "./holding.js";
+import type { Hold, Stay } from "./stay.js";
 import type { Thread } from "./thread.js";
 
 /** The body of a hold. */

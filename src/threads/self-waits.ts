@@ -1,6 +1,6 @@
 import { environment } from "../environment.js";
 import type { OwnObstacle, Waiter } from "../runtime/waiter.js";
-import type { Hold } from "./holding.js";
+import type { Hold } from "./stay.js";
 import type { Threads } from "./threads.js";
 
 interface SelfWaitServices {

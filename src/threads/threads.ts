@@ -5,9 +5,9 @@ import { holderField } from "../protocol/names.js";
 import type { Watchdogs } from "../runtime/watchdogs.js";
 import type { Custody } from "./custody.js";
 import type { Held, HeldKind } from "./held.js";
-import { Stay } from "./holding.js";
 import { Occupancy } from "./occupancy.js";
 import { type Body, Scope } from "./scope.js";
+import { Stay } from "./stay.js";
 import { Thread } from "./thread.js";
 
 const SMALLEST_SWEEP = 64;
