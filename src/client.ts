@@ -15,7 +15,7 @@ import { Commands } from "./runtime/commands.js";
 import { Confirmations } from "./runtime/confirmations.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
 import { FairQueues } from "./runtime/fair-queues.js";
-import { forCaller, type Subject } from "./runtime/for-caller.js";
+import { type CallSubject, forCaller } from "./runtime/for-caller.js";
 import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
@@ -177,7 +177,7 @@ export class Client {
   }
 
   /** @throws ClientClosedError */
-  assertOpen(subject?: Subject): void {
+  assertOpen(subject?: CallSubject): void {
     if (this.#open === "to nobody" || (this.#open === "to bodies" && this.threads.current === undefined)) {
       const error = new ClientClosedError();
       throw subject === undefined ? error : forCaller(error, subject);

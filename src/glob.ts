@@ -1,5 +1,5 @@
 /** The characters that fit one place of a pattern. */
-interface Place {
+interface PatternPlace {
   readonly ranges: readonly (readonly [from: string, to: string])[];
   /** Whether all others fit in place of those. */
   readonly isNegated: boolean;
@@ -49,13 +49,13 @@ function add(set: Uint32Array, at: number): void {
 
 /** Which places a character fits: the same ones for all that stand between the same two that the pattern names. */
 class Fitting {
-  readonly #places: readonly Place[];
+  readonly #places: readonly PatternPlace[];
   readonly #size: number;
   /** All characters that the pattern names, in order. */
   readonly #named: readonly string[];
   readonly #known = new Map<number, Uint32Array>();
 
-  constructor(places: readonly Place[], size: number) {
+  constructor(places: readonly PatternPlace[], size: number) {
     this.#places = places;
     this.#size = size;
     this.#named = [...new Set(places.flatMap(({ ranges }) => ranges.flat()))].sort();
@@ -86,11 +86,11 @@ class Fitting {
   }
 }
 
-const ANY: Place = { ranges: [], isNegated: true };
+const ANY: PatternPlace = { ranges: [], isNegated: true };
 
 /** The places without the stars, and how many of them stand before each star. */
-function parsed(pattern: readonly string[]): { places: readonly Place[]; stars: readonly number[] } {
-  const [places, stars]: [Place[], number[]] = [[], []];
+function parsed(pattern: readonly string[]): { places: readonly PatternPlace[]; stars: readonly number[] } {
+  const [places, stars]: [PatternPlace[], number[]] = [[], []];
   for (let at = 0; at < pattern.length; at += 1) {
     const char = pattern[at] ?? "";
     if (char === "*") stars.push(places.length);
@@ -108,7 +108,10 @@ function parsed(pattern: readonly string[]): { places: readonly Place[]; stars: 
 }
 
 /** A class ends with a bracket, or with the pattern. @param start behind its opening bracket */
-function classOf(pattern: readonly string[], start: number): { readonly place: Place; readonly end: number } {
+function classOf(
+  pattern: readonly string[],
+  start: number,
+): { readonly place: PatternPlace; readonly end: number } {
   const isNegated = pattern[start] === "^";
   const ranges: (readonly [from: string, to: string])[] = [];
   let at = isNegated ? start + 1 : start;

@@ -117,20 +117,20 @@ export class Holdfast implements AsyncDisposable {
    * Short for `getLock(name).using(body)`.
    * @throws as {@link Lock.using}; InvalidNameError
    */
-  using<T>(name: string, body: Guarded<T>): Promise<T>;
-  using<T>(name: string, options: LockOptions & UnlockOptions, body: Guarded<T>): Promise<T>;
+  using<T>(name: string, body: LeaseBody<T>): Promise<T>;
+  using<T>(name: string, options: LockOptions & UnlockOptions, body: LeaseBody<T>): Promise<T>;
   async using<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return this.getLock(name).using(...(args as [Guarded<T>]));
+    return this.getLock(name).using(...(args as [LeaseBody<T>]));
   }
 
   /**
    * Short for `getLock(name).tryUsing(body)`.
    * @throws as {@link Lock.tryUsing}; InvalidNameError
    */
-  tryUsing<T>(name: string, body: Guarded<T>): Promise<Tried<T>>;
-  tryUsing<T>(name: string, options: LockOptions & UnlockOptions, body: Guarded<T>): Promise<Tried<T>>;
+  tryUsing<T>(name: string, body: LeaseBody<T>): Promise<Tried<T>>;
+  tryUsing<T>(name: string, options: LockOptions & UnlockOptions, body: LeaseBody<T>): Promise<Tried<T>>;
   async tryUsing<T>(name: string, ...args: readonly unknown[]): Promise<Tried<T>> {
-    return this.getLock(name).tryUsing(...(args as [Guarded<T>]));
+    return this.getLock(name).tryUsing(...(args as [LeaseBody<T>]));
   }
 
   /**
@@ -425,4 +425,4 @@ export class Holdfast implements AsyncDisposable {
 showInLogs(Holdfast, "Holdfast");
 
 /** What is run under a lock. */
-type Guarded<T> = (lease: Lease) => T | Promise<T>;
+type LeaseBody<T> = (lease: Lease) => T | Promise<T>;

@@ -8,8 +8,8 @@ import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
 import type { HoldState } from "./threads/held.js";
-import type { Hold } from "./threads/holding.js";
 import type { Body } from "./threads/scope.js";
+import type { Hold } from "./threads/stay.js";
 import { surrounded } from "./threads/surrounded.js";
 import type { AfterBody } from "./threads/threads.js";
 

@@ -4,7 +4,7 @@ import type { MasterAnswers } from "./client-port.js";
 import { DriverClosedError, ServerReplyError, type Ticket } from "./driver.js";
 
 /** A master, and how to send it the commands. */
-export interface Asked {
+export interface AskedMaster {
   readonly server: string;
   ask(): Promise<readonly RawReply[]>;
 }
@@ -14,13 +14,13 @@ export interface Asked {
  * unless that has answered with an error.
  */
 export function askEach(
-  masters: readonly Asked[],
+  masters: readonly AskedMaster[],
   ticket: Ticket,
   toError: (failure: unknown) => unknown,
 ): Promise<readonly MasterAnswers[]> {
   const silent = new Set(masters.map(({ server }) => server));
   ticket.silent = silent;
-  const answersOf = async ({ server, ask }: Asked): Promise<MasterAnswers> => {
+  const answersOf = async ({ server, ask }: AskedMaster): Promise<MasterAnswers> => {
     try {
       const replies = await ask();
       silent.delete(server);

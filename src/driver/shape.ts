@@ -1,5 +1,5 @@
 /** What an adapter was tested with, and what it uses of a client. */
-interface Wanted {
+interface WantedShape {
   /** The function that makes the driver. */
   readonly adapter: string;
   /** The versions of the Redis libraries that the tests run. */
@@ -12,7 +12,7 @@ interface Wanted {
  * and not in the midst of a call.
  * @throws TypeError
  */
-export function assertShape(client: object, { adapter, tested, members }: Wanted): void {
+export function assertShape(client: object, { adapter, tested, members }: WantedShape): void {
   const missing = members.filter((member) => !(member in client));
   if (missing.length === 0) return;
   const { name } = client.constructor;

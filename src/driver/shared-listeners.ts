@@ -1,16 +1,16 @@
 import type { EventEmitter } from "node:events";
 
-type Listener = Parameters<EventEmitter["off"]>[1];
+type EmitterListener = Parameters<EventEmitter["off"]>[1];
 
 /** What the adapters use of a client that emits events. */
 interface Emitter extends Pick<EventEmitter, "off"> {
-  on(event: string | symbol, listener: Listener): unknown;
+  on(event: string | symbol, listener: EmitterListener): unknown;
 }
 
 /** What is attached to an emitter, and the listeners that it calls. */
 interface Shared {
-  readonly listeners: Set<Listener>;
-  readonly attached: Listener;
+  readonly listeners: Set<EmitterListener>;
+  readonly attached: EmitterListener;
 }
 
 const known = new WeakMap<object, Map<string | symbol, Shared>>();
@@ -19,7 +19,7 @@ const known = new WeakMap<object, Map<string | symbol, Shared>>();
  * Listens to a client of the caller's with one listener for each event, however many drivers have that client: Node warns of a leak
  * when an event has more than ten.
  */
-export function listen(emitter: Emitter, event: string | symbol, listener: Listener): void {
+export function listen(emitter: Emitter, event: string | symbol, listener: EmitterListener): void {
   const events = known.get(emitter) ?? new Map<string | symbol, Shared>();
   known.set(emitter, events);
   const shared = events.get(event) ?? attach(emitter, event);
@@ -34,7 +34,7 @@ export function listen(emitter: Emitter, event: string | symbol, listener: Liste
 export function unlisten(
   emitter: Emitter,
   event: string | symbol,
-  listener: Listener,
+  listener: EmitterListener,
   detaches = true,
 ): void {
   const events = known.get(emitter);
@@ -46,8 +46,8 @@ export function unlisten(
 }
 
 function attach(emitter: Emitter, event: string | symbol): Shared {
-  const listeners = new Set<Listener>();
-  const attached: Listener = (...args) => {
+  const listeners = new Set<EmitterListener>();
+  const attached: EmitterListener = (...args) => {
     for (const listener of [...listeners]) listener(...args);
   };
   emitter.on(event, attached);

@@ -12,17 +12,17 @@ export interface ToldWait extends PresentWait {
   readonly client: ClientRef;
 }
 
-interface Told {
+interface ToldOfKey {
   readonly holds: ToldHold[];
   readonly waits: ToldWait[];
 }
 
-const NOTHING: Told = { holds: [], waits: [] };
+const NOTHING: ToldOfKey = { holds: [], waits: [] };
 
 /** What all clients tell of themselves, by client and by key: as large as the fleet, with some hundred holds and waits of each client. */
 export class FleetIndex {
   readonly #clients = new Map<string, ClientRef>();
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, ToldOfKey>();
 
   add({ id, app, host, pid, state, lastSeenMs, labels, holds, waits }: ClientPresence): void {
     const client: ClientRef = { id, app, host, pid, state, lastSeenMs, labels };
@@ -40,7 +40,7 @@ export class FleetIndex {
     return this.#clients.get(id) ?? null;
   }
 
-  told(key: string): Readonly<Told> {
+  told(key: string): Readonly<ToldOfKey> {
     return this.#told.get(key) ?? NOTHING;
   }
 
@@ -48,10 +48,10 @@ export class FleetIndex {
     return this.#told.has(key);
   }
 
-  #of(key: string): Told {
+  #of(key: string): ToldOfKey {
     const known = this.#told.get(key);
     if (known !== undefined) return known;
-    const told: Told = { holds: [], waits: [] };
+    const told: ToldOfKey = { holds: [], waits: [] };
     this.#told.set(key, told);
     return told;
   }

@@ -4,16 +4,16 @@ import { events, type Holdfast, UnavailableError } from "../index.js";
 import { inRootContext } from "../root-context.js";
 import type { LocksSeen } from "../watch/index.js";
 import { eventText, type Sink } from "./answer.js";
-import type { Change, FeedEvent, Point, Snapshot } from "./format.js";
+import type { Change, FeedEvent, FeedSnapshot, Point } from "./format.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import type { Picture } from "./picture.js";
 import { Poll } from "./poll.js";
-import type { Wanted } from "./query.js";
+import type { WantedRows } from "./query.js";
 import { View } from "./view.js";
 
 /** A page that asks for a feed. */
 export interface Newcomer {
-  readonly wanted: Wanted;
+  readonly wanted: WantedRows;
   readonly actor: string | null;
   /** Whether it may still look. Never rejects. */
   mayStay(): Promise<boolean>;
@@ -106,7 +106,7 @@ export class Audience {
   }
 
   /** The picture as it is now, for a page that asks once. */
-  snapshot(wanted: Wanted): Snapshot {
+  snapshot(wanted: WantedRows): FeedSnapshot {
     const { nowMs: atMs, totals, history, events: kept, away, scan, blind } = this.#picture;
     const view = this.#views.get(keyOf(wanted)) ?? new View(this.#picture, wanted);
     return { atMs, ...view.shown(), totals, history: history.points, events: kept.all, away, scan, blind };
@@ -247,6 +247,6 @@ function reasonOf(error: unknown): string {
   return error instanceof UnavailableError ? message.slice(message.indexOf(error.server)) : message;
 }
 
-function keyOf({ match, sort, only }: Wanted): string {
+function keyOf({ match, sort, only }: WantedRows): string {
   return JSON.stringify([match, sort, only]);
 }

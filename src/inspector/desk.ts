@@ -14,14 +14,14 @@ import type { InspectorSettings } from "./inspector-options.js";
 import { PermitsSeen } from "./permits-seen.js";
 import { Picture } from "./picture.js";
 import { WhichServer } from "./place.js";
-import { MalformedQuery, type Query, readQuery, type Wanted } from "./query.js";
+import { MalformedQuery, type Query, readQuery, type WantedRows } from "./query.js";
 import { permitIdsIn, Releasing } from "./releasing.js";
 import { DIGEST, laterRow } from "./rows.js";
 import { Scanning } from "./scan.js";
 import { shellLine } from "./told.js";
 
 /** A request that `authorize` has let in. */
-interface Asked<Of extends Query["of"] = Query["of"]> {
+interface AdmittedRequest<Of extends Query["of"] = Query["of"]> {
   readonly query: Query & { readonly of: Of };
   readonly request: Request;
   readonly native: unknown;
@@ -79,7 +79,7 @@ export class Desk {
     }
   }
 
-  async #answerQuery({ query, ...asked }: Asked): Promise<Answer> {
+  async #answerQuery({ query, ...asked }: AdmittedRequest): Promise<Answer> {
     const { method } = asked.request;
     const allow = query.of === "free" || query.of === "release" || query.of === "scan" ? WRITES : READS;
     if (!allow.split(", ").includes(method)) return refusal(405, `${method} is not for this`, { allow });
@@ -135,7 +135,7 @@ export class Desk {
     return { atMs, lock, unlock, changes: changes.of(key), ...(permits !== undefined && { permits }) };
   }
 
-  #feed(wanted: Wanted, { request, native, by }: Omit<Asked, "query">): Answer {
+  #feed(wanted: WantedRows, { request, native, by }: Omit<AdmittedRequest, "query">): Answer {
     this.#assertOpen();
     const { authorize } = this.#settings;
     const full = this.#audience.fullFor(by.actor);
@@ -149,7 +149,7 @@ export class Desk {
   }
 
   /** @returns why nothing may be changed by this request, and undefined where it may */
-  #mayChange({ request, by }: Omit<Asked, "query">, header: string): Answer | undefined {
+  #mayChange({ request, by }: Omit<AdmittedRequest, "query">, header: string): Answer | undefined {
     const { origin: named } = this.#settings;
     const origin = named ?? new URL(request.url).origin;
     if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
@@ -170,14 +170,14 @@ export class Desk {
     return json({ started: true }, 202);
   }
 
-  async #free({ query: { key, reason }, request, by }: Asked<"free">): Promise<Answer> {
+  async #free({ query: { key, reason }, request, by }: AdmittedRequest<"free">): Promise<Answer> {
     const digest = request.headers.get("holdfast-seen") ?? "";
     if (!DIGEST.test(digest)) return refusal(400, "holdfast-seen is no digest of a lock");
     this.#assertOpen();
     return json(await this.#freeing.free({ key, digest, reason, by }));
   }
 
-  async #release({ query: { key, reason }, request, by }: Asked<"release">): Promise<Answer> {
+  async #release({ query: { key, reason }, request, by }: AdmittedRequest<"release">): Promise<Answer> {
     const ids = permitIdsIn(request.headers.get("holdfast-permits") ?? "");
     if (ids === undefined) return refusal(400, "holdfast-permits names no ids of permits, 100 at most");
     this.#assertOpen();

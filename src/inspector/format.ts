@@ -88,7 +88,7 @@ export interface ScanProgress {
 }
 
 /** `event: snapshot`, the first of each feed, and the answer to `?snapshot`. */
-export interface Snapshot {
+export interface FeedSnapshot {
   readonly atMs: number;
   /** 200 at most, and half a mebibyte, in the order asked for; each with 20 holders, without the ids of their permits, and 20 waiters at most, the rest counted by `more`. */
   readonly locks: readonly LockRow[];

@@ -2,7 +2,7 @@ import type { LockChange } from "../watch/index.js";
 import type { LockDetail } from "./format.js";
 import { tellHolders } from "./told.js";
 
-type Told = LockDetail["changes"][number];
+type ToldChange = LockDetail["changes"][number];
 
 const MOST_LOCKS = 1_000;
 const MOST_CHANGES = 10;
@@ -10,14 +10,14 @@ const MOST_CHANGES = 10;
 interface Kept {
   readonly name: string;
   /** The newest first. */
-  readonly changes: readonly Told[];
+  readonly changes: readonly ToldChange[];
 }
 
 /** The latest changes of the locks that have changed last. */
 export class KeptChanges {
   readonly #locks = new Map<string, Kept>();
 
-  of(key: string): readonly Told[] {
+  of(key: string): readonly ToldChange[] {
     return this.#locks.get(key)?.changes ?? [];
   }
 
@@ -30,7 +30,7 @@ export class KeptChanges {
     this.tell(change.key, change.name, { atMs, type: change.type, text: textOf(change) });
   }
 
-  tell(key: string, name: string, told: Told): void {
+  tell(key: string, name: string, told: ToldChange): void {
     const changes = [told, ...this.of(key)].slice(0, MOST_CHANGES);
     this.#locks.delete(key);
     this.#locks.set(key, { name, changes });

@@ -2,7 +2,7 @@ import { type Holdfast, UnavailableError } from "../index.js";
 import type { InspectorSettings } from "./inspector-options.js";
 
 /** The server, as far as it has told. */
-export interface Place {
+export interface ServerPlace {
   /** Without credentials. */
   readonly server: string;
   readonly redis: string | null;
@@ -16,7 +16,7 @@ const RETRY_MS = 3_000;
 export class WhichServer {
   readonly #holdfast: Holdfast;
   readonly #clock: InspectorSettings["clock"];
-  #asked: { readonly place: Promise<Place>; untilMs: number } | undefined;
+  #asked: { readonly place: Promise<ServerPlace>; untilMs: number } | undefined;
 
   constructor(holdfast: Holdfast, { clock }: Pick<InspectorSettings, "clock">) {
     this.#holdfast = holdfast;
@@ -24,7 +24,7 @@ export class WhichServer {
   }
 
   /** Never rejects. */
-  place(): Promise<Place> {
+  place(): Promise<ServerPlace> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asked !== undefined && nowMs < this.#asked.untilMs) return this.#asked.place;
     const asked = { place: this.#ask(), untilMs: nowMs + KEPT_MS };
@@ -35,7 +35,7 @@ export class WhichServer {
     return asked.place;
   }
 
-  async #ask(): Promise<Place> {
+  async #ask(): Promise<ServerPlace> {
     try {
       const { server, version } = await this.#holdfast.ping();
       return { server, redis: version };

@@ -1,5 +1,5 @@
 /** Which locks a feed shows, and in which order. */
-export interface Wanted {
+export interface WantedRows {
   /** A glob on names; null: all. */
   readonly match: string | null;
   /** Default: `waiting`, and then by age. */
@@ -12,7 +12,7 @@ export interface Wanted {
 export type Query =
   | { readonly of: "page" | "me" | "scan" }
   | { readonly of: "asset"; readonly name: string }
-  | { readonly of: "feed" | "snapshot"; readonly wanted: Wanted }
+  | { readonly of: "feed" | "snapshot"; readonly wanted: WantedRows }
   | { readonly of: "lock"; readonly key: string }
   | { readonly of: "free"; readonly key: string; readonly reason: string }
   | { readonly of: "release"; readonly key: string; readonly reason: string };
@@ -111,7 +111,7 @@ function reasonOf(reason: string): string {
   return reason;
 }
 
-function wantedOf(parts: ReadonlyMap<string, string>): Wanted {
+function wantedOf(parts: ReadonlyMap<string, string>): WantedRows {
   const match = parts.get("match") || null;
   const sort = parts.get("sort") || "waiting";
   const only = [...new Set((parts.get("only") ?? "").split(",").filter((text) => text !== ""))].sort();

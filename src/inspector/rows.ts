@@ -8,7 +8,7 @@ const MOST_ENTRIES = 20;
 /** By how much the same moment, as two looks reckon it, may differ. */
 const TOLERANCE_MS = 1_000;
 
-interface Counted {
+interface HolderCount {
   readonly holder: string;
   readonly count: number;
 }
@@ -22,7 +22,7 @@ export const DIGEST: RegExp = /^[\w-]{43}$/;
  */
 export function digestOf(
   key: string,
-  holders: readonly Counted[],
+  holders: readonly HolderCount[],
   numbers: readonly (number | string)[] = [],
 ): string {
   const counts = holders.map(({ holder, count }) => `${holder} ${count}`).sort();

@@ -1,7 +1,7 @@
 import { glob } from "../glob.js";
 import type { Change, ClientRow, LockRow } from "./format.js";
 import type { Picture } from "./picture.js";
-import type { Wanted } from "./query.js";
+import type { WantedRows } from "./query.js";
 import { areAlike, clientPrint, laterClient, laterRow, lockPrint, type Print, shortRow } from "./rows.js";
 
 const MOST_LOCKS = 200;
@@ -10,7 +10,7 @@ const MOST_CLIENTS = 500;
 const MOST_BYTES = 524_288;
 
 /** What of the picture a viewer has asked for. */
-interface Shown {
+interface ShownRows {
   readonly locks: readonly LockRow[];
   readonly more: number;
   readonly clients: readonly ClientRow[];
@@ -21,10 +21,10 @@ export class View {
   readonly #picture: Picture;
   readonly #fits: (row: LockRow) => boolean;
   readonly #before: (one: LockRow, other: LockRow) => number;
-  #locks = new Sent<LockRow>(({ key }) => key, lockPrint);
-  #clients = new Sent<ClientRow>(({ id }) => id, clientPrint);
+  #locks = new SentRows<LockRow>(({ key }) => key, lockPrint);
+  #clients = new SentRows<ClientRow>(({ id }) => id, clientPrint);
 
-  constructor(picture: Picture, { match, sort, only }: Wanted) {
+  constructor(picture: Picture, { match, sort, only }: WantedRows) {
     const fits = match === null ? () => true : glob(match);
     this.#picture = picture;
     this.#before = orders[sort];
@@ -32,7 +32,7 @@ export class View {
   }
 
   /** All of it. */
-  shown(): Shown {
+  shown(): ShownRows {
     const picture = this.#picture;
     const { ageMs } = picture;
     const fitting = [...picture.locks].filter(this.#fits).sort(this.#before);
@@ -56,7 +56,7 @@ export class View {
 }
 
 /** The rows that viewers have, as they were sent last. */
-class Sent<Row> {
+class SentRows<Row> {
   readonly #idOf: (row: Row) => string;
   readonly #printOf: (row: Row, atMs: number) => Print;
   #prints: ReadonlyMap<string, Print> = new Map();
@@ -92,7 +92,7 @@ function within<Row>(rows: readonly Row[], bytes: number): readonly Row[] {
   return end < 0 ? rows : rows.slice(0, end);
 }
 
-const tests: Readonly<Record<Wanted["only"][number], (row: LockRow) => boolean>> = {
+const tests: Readonly<Record<WantedRows["only"][number], (row: LockRow) => boolean>> = {
   waited: ({ waiting, more }) => waiting.length + more.waiting > 0,
   stale: ({ flags }) => flags.includes("stale") || flags.includes("leaked"),
   jvm: ({ holders }) => holders.some(({ by }) => by === "jvm"),
@@ -102,7 +102,7 @@ const byKey = (one: LockRow, other: LockRow) => (one.key < other.key ? -1 : 1);
 const byAge = (one: LockRow, other: LockRow) => ageOf(other) - ageOf(one) || byKey(one, other);
 const byWaiting = (one: LockRow, other: LockRow) => waitingOf(other) - waitingOf(one) || byAge(one, other);
 
-const orders: Readonly<Record<Wanted["sort"], (one: LockRow, other: LockRow) => number>> = {
+const orders: Readonly<Record<WantedRows["sort"], (one: LockRow, other: LockRow) => number>> = {
   waiting: byWaiting,
   age: byAge,
   name: byKey,

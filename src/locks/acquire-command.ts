@@ -1,12 +1,12 @@
 import { UnavailableError } from "../errors.js";
-import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
+import type { AcquireAnswer, AcquireItem } from "../protocol/lock-calls.js";
 import type { Entrant, Room } from "../runtime/admission.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
-import type { Request } from "../runtime/groups.js";
+import type { GroupedRequest } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
@@ -15,14 +15,14 @@ import type { Wish } from "./wish.js";
  * The part of an acquire command for one lock, and what its answer says about the stay's field.
  * @see docs/internals/states.md#commands-of-one-call
  */
-export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entrant, Part {
+export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer>, Entrant, Part {
   readonly limited = true;
   readonly lock: LockIdentity;
   readonly key: string;
   readonly wish: Wish;
   readonly patience: Patience;
   readonly waiter: Waiter;
-  holding: Holding;
+  holding: Stay;
   /** The hold count before it. */
   heldCount = 0;
   /** Room for it at its server; undefined before it has some, and where it needs none. */
@@ -65,7 +65,7 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
     return sameTerms && lock.kind.fenced === this.lock.kind.fenced;
   }
 
-  item(notAfterMs: number): Acquisition {
+  item(notAfterMs: number): AcquireItem {
     const { lock, wish, holding, heldCount } = this;
     const { key, kind, channel, client } = lock;
     this.#deadline = client.commands.deadline(key, notAfterMs, this.#deadline);

@@ -3,8 +3,8 @@ import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { forCaller } from "../runtime/for-caller.js";
-import type { Hold, Holding } from "../threads/holding.js";
-import { Attempt, type State } from "./attempt.js";
+import type { Hold, Stay } from "../threads/stay.js";
+import { Attempt, type AttemptState } from "./attempt.js";
 import { assertReentrant } from "./claim.js";
 import { clearLeftover, undoCopies } from "./clean-up.js";
 import { tellBehind, tellTurn } from "./contention.js";
@@ -12,9 +12,9 @@ import { enterByAnswer } from "./enter.js";
 import {
   beginBeside,
   type Caller,
-  type Come,
   type Entrance,
   entranceOf,
+  type HoldResult,
   noteNoTurn,
   turnIn,
 } from "./entrance.js";
@@ -29,7 +29,7 @@ import type { Wish } from "./wish.js";
  * UnavailableError, WrongTypeError, ClientClosedError
  * @see docs/internals/states.md#one-acquisition
  */
-export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: Come<T>): Promise<T> {
+export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: HoldResult<T>): Promise<T> {
   try {
     const acquisition = new Acquisition(lock, wish, caller);
     const goOn = (): Promise<T> | T =>
@@ -54,7 +54,7 @@ export class Acquisition extends Attempt {
   /** Whether it has begun the stay, and so ends it unless it enters. */
   #hasBegun = false;
   /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
-  #entered: Holding | undefined;
+  #entered: Stay | undefined;
   #hold: Hold | undefined;
   /** Whether the call has come to its end. */
   isOver = false;
@@ -149,7 +149,7 @@ export class Acquisition extends Attempt {
   }
 
   /** One more hold of the stay. Under a chosen id the stay may have ended meanwhile, and the call begins the next one. */
-  #again(stay: Holding): void {
+  #again(stay: Stay): void {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
     if (wish.again) {
@@ -278,7 +278,7 @@ export class Acquisition extends Attempt {
   }
 
   /** @param byAnswer whether Redis has answered that it has the lock */
-  protected end(state: State, byAnswer = false): void {
+  protected end(state: AttemptState, byAnswer = false): void {
     const { lock, wish, waiter } = this;
     this.state = state;
     this.isOver = true;

@@ -3,7 +3,7 @@ import type { WaitEnd } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
-import type { Telling } from "../threads/holding.js";
+import type { Telling } from "../threads/stay.js";
 import { AcquireCommand } from "./acquire-command.js";
 import { takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
@@ -18,7 +18,7 @@ import type { WayOfWaiting } from "./way-of-waiting.js";
  * as its time is up; `entered`, `cancelled`, `failed`.
  * @see docs/internals/states.md#one-acquisition
  */
-export type State =
+export type AttemptState =
   | "waiting"
   | "asking"
   | "takingBack"
@@ -36,7 +36,7 @@ export type State =
 export abstract class Attempt extends AcquireCommand {
   /** Whether the call asks again under the same field once it has given back what it got too late. */
   protected asksAgain = true;
-  protected state: State = "waiting";
+  protected state: AttemptState = "waiting";
   /** What has ended the wait when the lock is free at the first question: not `free` once the call has waited for something else. */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined where it asks once. */
@@ -55,7 +55,7 @@ export abstract class Attempt extends AcquireCommand {
   /** The attempt has not brought the lock: the call waits on, or ends. */
   protected abstract busy(): void;
 
-  protected abstract end(state: State): void;
+  protected abstract end(state: AttemptState): void;
 
   protected abstract inCallersContext(work: () => void): void;
 

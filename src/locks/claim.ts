@@ -1,7 +1,7 @@
 import { LeaseLostError, NotHeldError, ReentryError, UpgradeNotSupportedError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { Hold, Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 import { type LockIdentity, lockId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
@@ -9,7 +9,7 @@ import type { Wish } from "./wish.js";
 /** The thread that a call acts as, and the holds on its path. */
 export interface Claim {
   /** The owner of what it acquires. */
-  readonly thread: Thread<Holding>;
+  readonly thread: Thread<Stay>;
   /** The hold on its path that it is to re-enter; undefined for a call that begins a stay, or that names its thread. */
   readonly outer: Hold | undefined;
   /** The write hold beside which it is to read; undefined for all but readers. */
@@ -29,7 +29,7 @@ export interface Claim {
 export function claimOf(
   lock: LockIdentity,
   threadId: number | undefined,
-  stranger: () => Thread<Holding>,
+  stranger: () => Thread<Stay>,
   replaced?: Hold,
 ): Claim {
   const claim = threadId === undefined ? claimOnPath(lock, stranger, replaced) : claimById(lock, threadId);
@@ -42,7 +42,7 @@ export function claimOf(
   return claim;
 }
 
-function claimOnPath(lock: LockIdentity, stranger: () => Thread<Holding>, replaced: Hold | undefined): Claim {
+function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced: Hold | undefined): Claim {
   const scope = lock.client.threads.current;
   const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id, replaced) : undefined);
   const outer = onPath(lock.id);
@@ -85,7 +85,7 @@ function refuseUpgrade(lock: LockIdentity, other: Hold | undefined): void {
   throw new UpgradeNotSupportedError(lock.name);
 }
 
-function threadOf(lock: LockIdentity, threadId: number): Thread<Holding> {
+function threadOf(lock: LockIdentity, threadId: number): Thread<Stay> {
   const thread = lock.client.threads.find(threadId);
   if (thread !== undefined) return thread;
   if (threadId < FIRST_OWN_THREAD_ID) return new Thread(threadId);

@@ -1,5 +1,5 @@
 import type { Patience } from "../runtime/patience.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
@@ -8,7 +8,7 @@ import { reconcile } from "./reconciler.js";
  * The call has ended without a hold, but a copy of its acquisition may still take the lock in Redis: releases it in the background.
  * @param isRecorded whether the field may stand in the queue of a fair lock
  */
-export function undoCopies(lock: LockIdentity, holding: Holding, isRecorded?: boolean): void {
+export function undoCopies(lock: LockIdentity, holding: Stay, isRecorded?: boolean): void {
   const { inRedis } = holding;
   if (inRedis.count > 0) return;
   if (isRecorded) inRedis.queued();
@@ -22,7 +22,7 @@ export function undoCopies(lock: LockIdentity, holding: Holding, isRecorded?: bo
  * commands may arrive, the stay is not over, and `reconcile` goes on.
  * @throws UnavailableError
  */
-export async function clearLeftover(lock: LockIdentity, holding: Holding, patience: Patience): Promise<void> {
+export async function clearLeftover(lock: LockIdentity, holding: Stay, patience: Patience): Promise<void> {
   const { inRedis } = holding;
   if (!inRedis.isPossible) return;
   const { count } = inRedis;
@@ -44,7 +44,7 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
  * Releases what an acquisition took with too few replicas: by one command that the call waits for, and by `reconcile` if that fails. Never
  * rejects.
  */
-export async function takeBack(lock: LockIdentity, holding: Holding): Promise<void> {
+export async function takeBack(lock: LockIdentity, holding: Stay): Promise<void> {
   const { inRedis } = holding;
   let goesOn = true;
   holding.unsettled();

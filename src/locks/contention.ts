@@ -1,11 +1,11 @@
 import { events } from "../events.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";
 
 /** What a call has found that has to wait. */
-interface Found {
+interface FoundHolder {
   /** "" when no holder was seen. */
   readonly holder: string;
   readonly ttlMs: number;
@@ -14,13 +14,13 @@ interface Found {
 }
 
 /** What a call waits for that is to enter a stay once more. */
-interface Turn {
-  readonly stay: Holding;
+interface StayTurn {
+  readonly stay: Stay;
   readonly mayEnter: () => boolean;
 }
 
 /** Tells a call as contended. To be called where the channel has subscribers, once for each call, and in the caller's async context. */
-export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: Found): void {
+export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: FoundHolder): void {
   wish.isContended = true;
   const { client, name, kind } = lock;
   const ttlMs = found.holder === "" ? -1 : found.ttlMs;
@@ -39,7 +39,7 @@ export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
 }
 
 /** The same for a call that waits for its turn in a stay of its own thread, unless it is only a command that it waits for. */
-export function tellTurn(part: Part, { stay, mayEnter }: Turn): void {
+export function tellTurn(part: Part, { stay, mayEnter }: StayTurn): void {
   const { isContended, waiter } = part.wish;
   const behind = stay.before(waiter);
   if (isContended || (behind === 0 && mayEnter())) return;

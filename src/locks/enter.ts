@@ -1,13 +1,13 @@
 import type { Instant } from "../runtime/instant.js";
-import type { Place } from "../threads/hold.js";
-import type { Hold, Holding } from "../threads/holding.js";
+import type { HoldOrigin } from "../threads/hold.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
-const NONE: readonly Holding[] = [];
+const NONE: readonly Stay[] = [];
 
 /** What was given. */
-type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
+type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
  * Records a hold that the stay was given, by Redis or by a hand-over.
@@ -15,7 +15,7 @@ type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
  * @returns undefined when its lease is over already
  * @see docs/internals/states.md#one-acquisition
  */
-export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant): Hold | undefined {
+export function enter(holding: Stay, wish: Wish, given: GivenHold, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
   const scope = takenIn?.ended ? undefined : takenIn;
   const { takenAt, until, token, unnamed } = given;
@@ -36,9 +36,9 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
  */
 export function enterByAnswer(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   wish: Wish,
-  given: Pick<Given, "takenAt" | "token">,
+  given: Pick<GivenHold, "takenAt" | "token">,
 ): Hold | undefined {
   // A read beside its own write hold does not displace that.
   const isFirst = holding.live.length === 0 && wish.kin === undefined;

@@ -1,4 +1,4 @@
-import type { Hold, Holding } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 import { type Claim, claimOf, mayEnter, scopeOf } from "./claim.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -10,11 +10,11 @@ export interface Caller {
   /** Chosen by the program, or of a live lease; undefined: decided by the path that the call lies on. */
   readonly threadId: number | undefined;
   /** The thread of a call that is on no path. Default: a new one. */
-  readonly stranger?: () => Thread<Holding>;
+  readonly stranger?: () => Thread<Stay>;
 }
 
 /** Makes the call's result of its hold; undefined when it could not acquire the lock in the time that its wish allows. */
-export type Come<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
+export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
  * The stay that a call has to do with first. `begin`: a new one. The other three exist already and belong to its thread, and the call waits
@@ -23,7 +23,7 @@ export type Come<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
-  readonly stay: Holding;
+  readonly stay: Stay;
   /** False while another body excludes the call. @throws the error of a claim that can no longer be met */
   readonly mayEnter: () => boolean;
   readonly claim: Claim | undefined;
@@ -38,7 +38,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   const { threadId, stranger = newThread } = caller;
   // Outside of any scope a call is on no path.
   if (threadId === undefined && lock.client.threads.current === undefined) {
-    const thread = caller.stranger === undefined ? new Thread<Holding>() : stranger();
+    const thread = caller.stranger === undefined ? new Thread<Stay>() : stranger();
     return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim: undefined };
   }
   const claim = claimOf(lock, threadId, stranger, wish.replaced);
@@ -65,7 +65,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
 }
 
 /** Begins to read beside a write lock. @returns undefined where the write lock is over, or its thread has begun to read since */
-export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Holding | undefined {
+export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay | undefined {
   if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
   return lock.client.threads.begin(claim.thread, lock, claim.kin.holding);
 }
@@ -116,12 +116,12 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
 }
 
 /** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
-function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
+function unsettledHalf(lock: LockIdentity, { thread }: Claim): Stay | undefined {
   const other = lock.otherId === undefined ? undefined : thread.stayIn(lock.otherId);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 
-function newThread(): Thread<Holding> {
+function newThread(): Thread<Stay> {
   return new Thread();
 }
 

@@ -1,7 +1,7 @@
 import { NotHeldError, UnavailableError } from "../errors.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { Shortfall } from "../runtime/replication.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";

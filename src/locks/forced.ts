@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import { events } from "../events.js";
 import { MODE_FIELD } from "../protocol/names.js";
-import type { Subject } from "../runtime/for-caller.js";
+import type { CallSubject } from "../runtime/for-caller.js";
 
 /**
  * Tells that this client has freed a lock by force.
@@ -9,7 +9,7 @@ import type { Subject } from "../runtime/for-caller.js";
  */
 export function tellForced(
   client: Client,
-  { name, kind, key }: Subject & { readonly key: string },
+  { name, kind, key }: CallSubject & { readonly key: string },
   seen: Readonly<Record<string, string>>,
 ): void {
   if (!events.forced.hasSubscribers) return;

@@ -1,6 +1,6 @@
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { later, leftMs, now } from "../runtime/instant.js";
-import type { Hold, Holding } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -24,7 +24,7 @@ const SHORT_LEASE_MS = 500;
  */
 export function enterByGrant(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   wish: Wish,
   place: QueuePlace,
 ): Hold | undefined {

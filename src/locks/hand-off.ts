@@ -1,6 +1,6 @@
 import { type Instant, leftMs, now } from "../runtime/instant.js";
 import { Chain } from "../threads/chain.js";
-import type { Hold, Holding } from "../threads/holding.js";
+import type { Hold, Stay } from "../threads/stay.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
@@ -11,12 +11,12 @@ const LEAST_TRUST_MS = 500;
 
 /** Enters for a sleeping waiter when another call of its client hands the lock over. */
 export class Heir {
-  readonly #holding: Holding;
+  readonly #holding: Stay;
   readonly #wish: Wish;
   /** What it has taken over. */
   hold: Hold | undefined;
 
-  constructor(holding: Holding, wish: Wish) {
+  constructor(holding: Stay, wish: Wish) {
     this.#holding = holding;
     this.#wish = wish;
   }

@@ -94,12 +94,12 @@ function tokenOf(stored: string | null): Pick<LockState, "token" | "foreignToken
 }
 
 /** What is told of a semaphore or a latch alone. */
-interface Permits {
+interface CountFacts {
   readonly kind: "semaphore-or-latch" | "permit-expirable-semaphore";
   readonly counts: Pick<LockState, "available" | "taken" | "takenCount">;
 }
 
-function permitsOf({ permits }: LockRecord): Permits | undefined {
+function permitsOf({ permits }: LockRecord): CountFacts | undefined {
   if (permits === null) return undefined;
   const { count, leases } = permits;
   if (leases === undefined) return { kind: "semaphore-or-latch", counts: { available: count } };

@@ -2,11 +2,11 @@ import { LeaseLostError } from "../errors.js";
 import { frameless } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
 import type { HoldState } from "../threads/held.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import type { SingleLock } from "./single-lock.js";
 
 /** One lock of several, and what is held of it. */
-export interface Member {
+export interface JointMember {
   readonly lock: SingleLock;
   readonly hold: Hold;
 }
@@ -26,7 +26,7 @@ export class JointHold {
   #loss: LeaseLostError | undefined;
   #abort: AbortController | undefined;
 
-  constructor(name: string, locks: readonly SingleLock[], members: readonly Member[], quorum: number) {
+  constructor(name: string, locks: readonly SingleLock[], members: readonly JointMember[], quorum: number) {
     this.name = name;
     this.locks = locks;
     this.quorum = quorum;
@@ -35,7 +35,7 @@ export class JointHold {
     this.#acquaint();
   }
 
-  get members(): readonly Member[] {
+  get members(): readonly JointMember[] {
     return [...this.#holds].map(([lock, hold]) => ({ lock, hold }));
   }
 
@@ -79,7 +79,7 @@ export class JointHold {
   }
 
   /** A lock that was missing is held as well, or again. */
-  put({ lock, hold }: Member): void {
+  put({ lock, hold }: JointMember): void {
     this.#holds.set(lock, hold);
     this.#acquaint();
     if (this.#abort !== undefined) this.#follow(hold);

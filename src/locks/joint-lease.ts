@@ -4,12 +4,12 @@ import { type AboutClient, events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
 import { showInLogs } from "../printed.js";
-import { alsoForCaller, forCaller, lossForCaller, type Subject } from "../runtime/for-caller.js";
+import { alsoForCaller, type CallSubject, forCaller, lossForCaller } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
 import { surrounded } from "../threads/surrounded.js";
 import type { AfterBody } from "../threads/threads.js";
 import { watched } from "./extend.js";
-import type { JointHold, Member } from "./joint-hold.js";
+import type { JointHold, JointMember } from "./joint-hold.js";
 import { notKept } from "./keep.js";
 
 interface Said {
@@ -53,7 +53,7 @@ export class JointLease extends AnyLease implements Lease {
     return hold?.holding.threadId ?? 0;
   }
 
-  get #subject(): Subject {
+  get #subject(): CallSubject {
     return { name: this.name, kind: this.#kind };
   }
 
@@ -108,7 +108,7 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   /** @returns why not enough members could be extended */
-  #extendEnough(members: readonly Member[], leaseMs: number): Promise<readonly unknown[]> {
+  #extendEnough(members: readonly JointMember[], leaseMs: number): Promise<readonly unknown[]> {
     const { quorum } = this.#hold;
     const failures: unknown[] = [];
     let extended = 0;
@@ -173,7 +173,7 @@ export class JointLease extends AnyLease implements Lease {
 showInLogs(JointLease, "Lease");
 
 /** @returns why some could not be released */
-export async function releaseAll(members: readonly Member[]): Promise<readonly unknown[]> {
+export async function releaseAll(members: readonly JointMember[]): Promise<readonly unknown[]> {
   const releases = members.map(({ lock, hold }) => lock.release(hold));
   const results = await Promise.allSettled(releases);
   return results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));

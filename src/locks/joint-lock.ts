@@ -6,10 +6,10 @@ import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions, rungOf, type UnlockOptions } from "../options.js";
 import { showInLogs } from "../printed.js";
-import { forCaller, type Subject } from "../runtime/for-caller.js";
+import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter, WaitsFor } from "../runtime/waiter.js";
-import { JointHold, type Member } from "./joint-hold.js";
+import { JointHold, type JointMember } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import { checkKept } from "./keep.js";
 import type { Lock } from "./lock.js";
@@ -38,7 +38,7 @@ export abstract class JointLock implements Lock {
   protected readonly quorum: number;
   protected readonly settings: ClientSettings;
   readonly #about: AboutClient;
-  readonly #subject: Subject & { readonly kind: { readonly name: string } };
+  readonly #subject: CallSubject & { readonly kind: { readonly name: string } };
   readonly #waitsFor: WaitsFor;
 
   /** @param client that the lock was made by */
@@ -66,7 +66,7 @@ export abstract class JointLock implements Lock {
    * Takes enough of the locks, or none.
    * @returns undefined when they were not to be had in the time that the call allows
    */
-  protected abstract take(call: JointCall): Promise<readonly Member[] | undefined>;
+  protected abstract take(call: JointCall): Promise<readonly JointMember[] | undefined>;
 
   /** The locks are held from now on. */
   protected taken(_hold: JointHold, _lease: JointLease, _call: JointCall): void {}
@@ -252,7 +252,7 @@ export abstract class JointLock implements Lock {
     }
   }
 
-  #leaseOf(members: readonly Member[] | undefined, call: JointCall): JointLease | undefined {
+  #leaseOf(members: readonly JointMember[] | undefined, call: JointCall): JointLease | undefined {
     const { waiter } = call;
     if (members === undefined) {
       // None of the servers has said that a lock is taken.
@@ -290,7 +290,7 @@ export abstract class JointLock implements Lock {
 showInLogs(JointLock, "Lock");
 
 /** Releases behind the scenes what is not wanted any more. */
-export function giveBack(members: readonly Member[]): void {
+export function giveBack(members: readonly JointMember[]): void {
   for (const member of members) {
     member.lock.identity.client.inBackground(() => releaseAll([member]));
   }

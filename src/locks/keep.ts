@@ -1,5 +1,5 @@
 import type { HeldKind } from "../threads/held.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { release } from "./release.js";
 import type { Wish } from "./wish.js";

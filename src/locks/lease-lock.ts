@@ -14,8 +14,8 @@ import {
 import { showInLogs } from "../printed.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { type Acquired, isTraced, traced } from "../runtime/traced.js";
-import type { Hold } from "../threads/holding.js";
 import type { Body, Scope } from "../threads/scope.js";
+import type { Hold } from "../threads/stay.js";
 import type { AfterBody } from "../threads/threads.js";
 import { acquire } from "./acquisition.js";
 import { extend } from "./extend.js";

@@ -4,7 +4,7 @@ import type { Script } from "../protocol/define-script.js";
 import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
@@ -57,7 +57,7 @@ export interface LockIdentity {
 /** One lock that is asked for, and the stay that is to have it. */
 export interface Part {
   readonly lock: LockIdentity;
-  readonly holding: Holding;
+  readonly holding: Stay;
   readonly wish: Wish;
 }
 

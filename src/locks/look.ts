@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
 import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
 import { fairQueueKey, fencingTokenKey, lockChannel, permitLeasesKey, rwChannel } from "../protocol/names.js";
-import { forCaller, type Subject } from "../runtime/for-caller.js";
+import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
  * All that Redis has about the lock of a key.
@@ -10,7 +10,7 @@ import { forCaller, type Subject } from "../runtime/for-caller.js";
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function look(
-  lock: Subject & { readonly client: Client; readonly key: string },
+  lock: CallSubject & { readonly client: Client; readonly key: string },
   { whole = false }: { readonly whole?: boolean } = {},
 ): Promise<LockRecord> {
   const { client, key } = lock;

@@ -4,11 +4,11 @@ import type { Script } from "../protocol/define-script.js";
 import type { Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
-import type { Request } from "../runtime/groups.js";
+import type { GroupedRequest } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
-import type { Holding } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
+import type { Stay } from "../threads/stay.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 
@@ -24,7 +24,7 @@ export interface Sending {
  */
 export async function sendRelease(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   sending: Sending = {},
   late?: Exchanged<ReleaseAnswer>,
 ): Promise<Exchanged<ReleaseAnswer>> {
@@ -64,11 +64,11 @@ export function lastRelease(
  * One try to lower a hold count.
  * @see docs/internals/states.md#commands-of-one-call
  */
-export class Lowering implements Request<Release, ReleaseAnswer> {
+export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
   readonly #lock: LockIdentity;
-  readonly #holding: Holding;
+  readonly #holding: Stay;
   readonly #heldCount: number;
   readonly #keptCount: number;
   /** For how long the key stays when no holds are kept; 0: the lock is freed. */
@@ -86,7 +86,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   /** @param repeated whether an earlier try was repeated */
   constructor(
     lock: LockIdentity,
-    holding: Holding,
+    holding: Stay,
     { patience = PLAIN, goesOn = false }: Sending = PLAIN,
     repeated = false,
   ) {

@@ -1,14 +1,14 @@
 import type { Client } from "../client.js";
 import { environment } from "../environment.js";
 import { acquire } from "./acquisition.js";
-import type { Member } from "./joint-hold.js";
+import type { JointMember } from "./joint-hold.js";
 import { releaseAll } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { Strangers } from "./strangers.js";
-import { isFresh, type Outcome, takeTogether } from "./take-together.js";
+import { isFresh, type TogetherOutcome, takeTogether } from "./take-together.js";
 
 /**
  * Two who got in each other's way try again after a random pause, up to so many milliseconds, and up to twice as many each time: what
@@ -28,7 +28,7 @@ export class MultiLock extends JointLock {
     super("multi-lock", members, members.length, client);
   }
 
-  protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
+  protected async take(call: JointCall): Promise<readonly JointMember[] | undefined> {
     const { waiter } = call;
     let missing: SingleLock | undefined;
     let pauseMs = FIRST_PAUSE_MS;
@@ -49,7 +49,7 @@ export class MultiLock extends JointLock {
   }
 
   /** In one command, where that is possible. */
-  #takeAtOnce(call: JointCall): Promise<Outcome> {
+  #takeAtOnce(call: JointCall): Promise<TogetherOutcome> {
     const [group = [], ...others] = groups(this.members);
     const isOne = group.length > 1 && others.length === 0 && call.options.threadId === undefined;
     return isOne && group.every((lock) => isFresh(lock.identity))
@@ -58,8 +58,8 @@ export class MultiLock extends JointLock {
   }
 
   /** @param first to be waited for while nothing else is held */
-  async #takeAll(call: JointCall, first: SingleLock | undefined): Promise<Outcome> {
-    const members: Member[] = [];
+  async #takeAll(call: JointCall, first: SingleLock | undefined): Promise<TogetherOutcome> {
+    const members: JointMember[] = [];
     try {
       const missing = await this.#collect(call, first, members);
       return missing === undefined ? { members } : { members, missing };
@@ -73,7 +73,7 @@ export class MultiLock extends JointLock {
   async #collect(
     call: JointCall,
     first: SingleLock | undefined,
-    members: Member[],
+    members: JointMember[],
   ): Promise<SingleLock | undefined> {
     const strangers = new Strangers();
     if (first !== undefined && !(await this.#takeOne(call, first, { waits: true, strangers, members })))
@@ -107,7 +107,7 @@ export class MultiLock extends JointLock {
     return hold !== undefined;
   }
 
-  #takeGroup(call: JointCall, group: readonly SingleLock[], strangers: Strangers): Promise<Outcome> {
+  #takeGroup(call: JointCall, group: readonly SingleLock[], strangers: Strangers): Promise<TogetherOutcome> {
     const parts = group.map((lock) => ({ lock, wish: this.newWish(lock, call, false) }));
     return takeTogether(parts, call.waiter, strangers, () => {
       for (const { lock, wish } of parts) this.note(call, lock, wish);
@@ -118,7 +118,7 @@ export class MultiLock extends JointLock {
 /** What one round has taken so far, and who takes it. */
 interface Collection {
   readonly strangers: Strangers;
-  readonly members: Member[];
+  readonly members: JointMember[];
 }
 
 /** Locks that one command can take: those of one client, one script and one slot. */

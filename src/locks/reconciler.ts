@@ -2,8 +2,8 @@ import { UnavailableError } from "../errors.js";
 import { invariant } from "../invariant.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { isOver } from "../runtime/command-failures.js";
-import type { Holding } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
+import type { Stay } from "../threads/stay.js";
 import type { Step } from "../threads/wanted.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { lastRelease, releasesOf, type Sending, sendRelease } from "./lowering.js";
@@ -36,7 +36,7 @@ interface Undoing extends Pick<Sending, "goesOn"> {
  */
 export function reconcile(
   lock: LockIdentity,
-  holding: Holding,
+  holding: Stay,
   after: Pick<Sending, "goesOn"> = {},
   ended?: () => void,
 ): void {
@@ -52,11 +52,11 @@ export function reconcile(
  * granted hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed. Of one that was handed the lock and is
  * lost before Redis has its field, all names are freed, but not when the client closes.
  */
-export function confirm(lock: LockIdentity, holding: Holding): void {
+export function confirm(lock: LockIdentity, holding: Stay): void {
   begin(lock, holding, undefined);
 }
 
-function begin(lock: LockIdentity, holding: Holding, undoing: Undoing | undefined): void {
+function begin(lock: LockIdentity, holding: Stay, undoing: Undoing | undefined): void {
   const { inRedis } = holding;
   const running = inRedis.reconciler;
   if (running instanceof Reconciler) {
@@ -77,7 +77,7 @@ class Reconciler {
   readonly #lock: LockIdentity;
   readonly #record: ServerRecord;
   /** The stay that has the record now. */
-  #holding: Holding;
+  #holding: Stay;
   #goesOn = false;
   /** Whether what no live hold stands for is given back; false: only what live holds lack is written, and names of lost ones are freed. */
   #undoes = false;
@@ -94,14 +94,14 @@ class Reconciler {
   #tellingEndMs: number | undefined;
   #endPause: (() => void) | undefined;
 
-  constructor(lock: LockIdentity, holding: Holding) {
+  constructor(lock: LockIdentity, holding: Stay) {
     this.#lock = lock;
     this.#record = holding.inRedis;
     this.#holding = holding;
   }
 
   /** @param holding the stay that has the record now */
-  join(holding: Holding, undoing: Undoing | undefined): void {
+  join(holding: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
     invariant(!this.#keepsStay || holding === this.#holding, "a record passes on while it is reconciled");

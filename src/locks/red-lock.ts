@@ -10,12 +10,12 @@ import {
 } from "../errors.js";
 import type { LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
-import type { JointHold, Member } from "./joint-hold.js";
+import type { JointHold, JointMember } from "./joint-hold.js";
 import type { JointLease } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
-import { type Asked, RedRound } from "./red-round.js";
+import { type AskedLock, RedRound } from "./red-round.js";
 import { retake } from "./retake.js";
 import type { SingleLock } from "./single-lock.js";
 import { Strangers } from "./strangers.js";
@@ -35,7 +35,7 @@ export class RedLock extends JointLock {
     super("red-lock", members, Math.floor(members.length / 2) + 1, client);
   }
 
-  protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
+  protected async take(call: JointCall): Promise<readonly JointMember[] | undefined> {
     const { waiter } = call;
     const ears = new Ears(this.members, () => waiter.wake());
     if (call.waits) ears.open({ onlyOpen: true });
@@ -84,7 +84,7 @@ export class RedLock extends JointLock {
   }
 
   /** @param first to be waited for, before the others are asked */
-  async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly Answer[]> {
+  async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly ServerVote[]> {
     const strangers = new Strangers();
     const round = new RedRound((lock, wish) => {
       wish.waiter.dispose();
@@ -105,7 +105,7 @@ export class RedLock extends JointLock {
   }
 
   /** @throws the reason of a cancelled wait; QuorumError when a majority can not be had; what the caller did wrong */
-  #giveUp(members: readonly Member[], answers: readonly Answer[], { waiter }: JointCall): void {
+  #giveUp(members: readonly JointMember[], answers: readonly ServerVote[], { waiter }: JointCall): void {
     // A server that is slow to take its lock back need not be waited for.
     giveBack(members);
     if (waiter.cancelled) throw waiter.reason;
@@ -118,16 +118,16 @@ export class RedLock extends JointLock {
   }
 
   /** Until the first lease that is known falls; nobody may be there to tell. */
-  #sleepMs(answers: readonly Answer[]): number {
+  #sleepMs(answers: readonly ServerVote[]): number {
     const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
     return Math.min(this.settings.safetyPeriodMs, ...ttls);
   }
 }
 
 /** What one server has said: it gave the lock, somebody else has it, or the server failed. */
-interface Answer {
+interface ServerVote {
   readonly lock: SingleLock;
-  readonly member?: Member;
+  readonly member?: JointMember;
   /** How long the lease of who has it lasts; -1 when that is not known. */
   readonly ttlMs?: number;
   /** A sibling's body is in the way, so that the server was not asked. */
@@ -136,7 +136,7 @@ interface Answer {
 }
 
 /** @param waits whether the call may ask again */
-function answerOf({ lock, wish, hold, ...failed }: Asked, waits: boolean): Answer {
+function answerOf({ lock, wish, hold, ...failed }: AskedLock, waits: boolean): ServerVote {
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
@@ -148,7 +148,7 @@ function answerOf({ lock, wish, hold, ...failed }: Asked, waits: boolean): Answe
 }
 
 /** @param ttlMs of the sibling that is in the way; -1 while the caller's last stay is still being cleaned up. */
-function notAsked(lock: SingleLock, ttlMs: number): Answer {
+function notAsked(lock: SingleLock, ttlMs: number): ServerVote {
   return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
 
@@ -158,7 +158,7 @@ function isOfServer(failure: unknown): boolean {
   return types.some((type) => failure instanceof type);
 }
 
-type News = "message" | "reconnect";
+type ReasonToAsk = "message" | "reconnect";
 
 /** Hears of releases by those who stand in the way. */
 class Ears {
@@ -168,9 +168,9 @@ class Ears {
   /** What the latest round has found held: what it gave back itself is no news. Undefined during a round. */
   #blocked: ReadonlySet<SingleLock> | undefined;
   /** Where something was told during a round. */
-  readonly #heard = new Map<SingleLock, News>();
+  readonly #heard = new Map<SingleLock, ReasonToAsk>();
   /** What was told first since the latest round. */
-  news: News | undefined;
+  news: ReasonToAsk | undefined;
 
   constructor(locks: readonly SingleLock[], wake: () => void) {
     this.#locks = locks;
@@ -210,12 +210,12 @@ class Ears {
     for (const close of this.#closers.values()) close();
   }
 
-  #hear(lock: SingleLock, news: News): void {
+  #hear(lock: SingleLock, news: ReasonToAsk): void {
     if (this.#blocked === undefined) this.#heard.set(lock, news);
     else if (this.#blocked.has(lock)) this.#tell(news);
   }
 
-  #tell(news: News | undefined): void {
+  #tell(news: ReasonToAsk | undefined): void {
     if (news === undefined) return;
     this.news ??= news;
     this.#wake();

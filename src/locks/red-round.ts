@@ -1,12 +1,12 @@
 import { forCaller } from "../runtime/for-caller.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import { Acquisition } from "./acquisition.js";
 import type { Caller } from "./entrance.js";
 import type { SingleLock } from "./single-lock.js";
 import type { Wish } from "./wish.js";
 
 /** What asking for one lock has come to: neither a hold nor a failure when it was not to be had in the time that its wish allows. */
-export interface Asked {
+export interface AskedLock {
   readonly lock: SingleLock;
   readonly wish: Wish;
   readonly hold?: Hold | undefined;
@@ -18,7 +18,7 @@ export interface Asked {
  * caller goes on once all are over, or one has something to do in the caller's async context.
  */
 export class RedRound {
-  readonly #asked: (() => Asked)[] = [];
+  readonly #asked: (() => AskedLock)[] = [];
   readonly #underWay = new Set<Acquisition>();
   /** Those that have something to do in the caller's async context. */
   readonly #toDo: Acquisition[] = [];
@@ -58,7 +58,7 @@ export class RedRound {
   }
 
   /** In the order in which they were asked. To be called in the caller's async context, as that makes the errors. */
-  outcomes(): readonly Asked[] {
+  outcomes(): readonly AskedLock[] {
     return this.#asked.map((outcome) => outcome());
   }
 
@@ -69,7 +69,7 @@ export class RedRound {
   }
 }
 
-function outcomeOf(acquisition: Acquisition, asked: Asked): Asked {
+function outcomeOf(acquisition: Acquisition, asked: AskedLock): AskedLock {
   try {
     return { ...asked, hold: acquisition.outcome() };
   } catch (failure) {

@@ -4,7 +4,7 @@ import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -74,7 +74,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
 }
 
 /** A release under way. */
-interface Ending {
+interface ReleaseUnderWay {
   readonly lock: LockIdentity;
   readonly hold: Hold;
   /** What the event is to tell; undefined if it had no subscriber when the release began. */
@@ -82,7 +82,7 @@ interface Ending {
 }
 
 /** Lowers the count with no other command of the stay under way. */
-function lowerAtOnce(ending: Ending, keptCount: number): Promise<void> {
+function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> {
   const { lock, hold } = ending;
   const { holding } = hold;
   const { inRedis } = holding;
@@ -126,7 +126,7 @@ async function lowerAgain(
 }
 
 /** @param work brings false when too few replicas have what was released */
-async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void> {
+async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Promise<void> {
   const { lock, hold } = ending;
   const { holding } = hold;
   let isFinal = true;
@@ -150,7 +150,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   throw forCaller(failure, lock);
 }
 
-function tell({ hold, told }: Ending): void {
+function tell({ hold, told }: ReleaseUnderWay): void {
   if (!events.release.hasSubscribers) return;
   const { heldMs, holdCount } = told ?? hold;
   events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount });

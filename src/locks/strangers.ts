@@ -1,12 +1,12 @@
 import type { Client } from "../client.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 
 /** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
 export class Strangers {
-  readonly #threads = new Map<Client, Thread<Holding>>();
+  readonly #threads = new Map<Client, Thread<Stay>>();
 
-  to(client: Client): Thread<Holding> {
+  to(client: Client): Thread<Stay> {
     const thread = this.#threads.get(client) ?? new Thread();
     this.#threads.set(client, thread);
     return thread;

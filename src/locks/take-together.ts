@@ -9,7 +9,7 @@ import { AcquireCommand } from "./acquire-command.js";
 import { claimOf, scopeOf } from "./claim.js";
 import { undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
-import type { Member } from "./joint-hold.js";
+import type { JointMember } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
@@ -18,14 +18,14 @@ import type { SingleLock } from "./single-lock.js";
 import type { Strangers } from "./strangers.js";
 import type { Wish } from "./wish.js";
 
-export interface Wanted {
+export interface WantedLock {
   readonly lock: SingleLock;
   readonly wish: Wish;
 }
 
 /** What a call for several locks has brought: all of them, or one that stood in the way. */
-export interface Outcome {
-  readonly members: readonly Member[];
+export interface TogetherOutcome {
+  readonly members: readonly JointMember[];
   readonly missing?: SingleLock;
 }
 
@@ -42,13 +42,13 @@ export function isFresh(lock: LockIdentity): boolean {
  * @see docs/internals/states.md#one-acquisition
  */
 export async function takeTogether(
-  inOrder: readonly Wanted[],
+  inOrder: readonly WantedLock[],
   waiter: Waiter,
   strangers: Strangers,
   ended: () => void,
-): Promise<Outcome> {
+): Promise<TogetherOutcome> {
   // As their script wants them: the fenced ones come last.
-  const fencedOf = ({ lock }: Wanted) => Number(lock.identity.kind.fenced);
+  const fencedOf = ({ lock }: WantedLock) => Number(lock.identity.kind.fenced);
   const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
   const parts = wanted.map((each) => partOf(each, strangers));
   try {
@@ -66,7 +66,7 @@ export async function takeTogether(
   }
 }
 
-function partOf({ lock: { identity }, wish }: Wanted, strangers: Strangers): Part {
+function partOf({ lock: { identity }, wish }: WantedLock, strangers: Strangers): Part {
   const { client } = identity;
   const claim = claimOf(identity, undefined, () => strangers.to(client));
   wish.takenIn = scopeOf(identity, wish, claim);
@@ -75,7 +75,10 @@ function partOf({ lock: { identity }, wish }: Wanted, strangers: Strangers): Par
   return { lock: identity, holding, wish };
 }
 
-async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]): Promise<Outcome> {
+async function attemptTogether(
+  parts: readonly Part[],
+  wanted: readonly WantedLock[],
+): Promise<TogetherOutcome> {
   const [first] = parts;
   if (first === undefined) return { members: [] };
   const { client, key, kind } = first.lock;
@@ -118,18 +121,18 @@ function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   });
 }
 
-function missingFirst([first]: readonly Wanted[]): Outcome {
+function missingFirst([first]: readonly WantedLock[]): TogetherOutcome {
   return first === undefined ? { members: [] } : { members: [], missing: first.lock };
 }
 
 /** @throws NotReplicatedError, WrongTypeError, UnavailableError */
 function read(
   parts: readonly AcquireCommand[],
-  wanted: readonly Wanted[],
+  wanted: readonly WantedLock[],
   sent: Exchanged<readonly AcquireAnswer[]>,
-): Outcome | "late" {
+): TogetherOutcome | "late" {
   const { reply: answers, shortfall, sentAt } = sent;
-  const members: Member[] = [];
+  const members: JointMember[] = [];
   let missing: SingleLock | undefined;
   let free: SingleLock | undefined;
   let late = false;

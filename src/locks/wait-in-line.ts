@@ -5,7 +5,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import { Heir } from "./hand-off.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { handsOver } from "./own-release.js";
-import type { Taken, WayOfWaiting } from "./way-of-waiting.js";
+import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -71,7 +71,7 @@ export class WaitInLine implements WayOfWaiting {
     waiter.sleep(awake);
   }
 
-  taken(): Taken | undefined {
+  taken(): TakenHold | undefined {
     const hold = this.#heir?.hold;
     return hold && { hold, by: "hand-off" };
   }

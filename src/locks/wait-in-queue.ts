@@ -3,10 +3,10 @@ import type { RefreshAnswer } from "../protocol/fair-scripts.js";
 import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
 import { LineAnswers } from "../runtime/line-answers.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
+import type { Stay } from "../threads/stay.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
-import type { Taken, WayOfWaiting } from "./way-of-waiting.js";
+import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
 
 /**
@@ -26,7 +26,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   /** Under an id that the caller chose, the next field is the same. */
   readonly asksAgain: boolean;
   readonly #lock: LockIdentity;
-  readonly #holding: Holding;
+  readonly #holding: Stay;
   readonly #wish: Wish;
   /**
    * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
@@ -128,7 +128,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   }
 
   /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
-  taken(): Taken | undefined {
+  taken(): TakenHold | undefined {
     if (!this.#granted || this.#wish.waiter.cancelled) return undefined;
     this.#granted = false;
     const place = this.#once ? this.#place : undefined;

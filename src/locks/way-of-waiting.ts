@@ -1,8 +1,8 @@
 import type { WaitEnd } from "../events.js";
-import type { Hold, Telling } from "../threads/holding.js";
+import type { Hold, Telling } from "../threads/stay.js";
 
 /** What a call was given while it slept. */
-export interface Taken {
+export interface TakenHold {
   readonly hold: Hold;
   readonly by: WaitEnd;
 }
@@ -26,7 +26,7 @@ export interface WayOfWaiting extends Telling {
   /** Sleeps until there is something to ask or to take. `awake` may be called within this call, or by the waker. */
   sleep(awake: () => void): void;
   /** To be asked each time it wakes. */
-  taken(): Taken | undefined;
+  taken(): TakenHold | undefined;
   /** The time is up, and the lock is taken. */
   over(): void;
   /** The call waits no more. @param byAnswer whether Redis has answered that it has the lock */

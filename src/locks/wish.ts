@@ -7,8 +7,8 @@ import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Sighting } from "../runtime/sighting.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Hold } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
+import type { Hold } from "../threads/stay.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
 
 /** What sets one call apart. */
@@ -45,7 +45,7 @@ export function leftMsOf(nowMs: number, { ttlMs, seenMs }: Sighting): number {
 }
 
 /** What a wish uses of the lock that it wants. */
-interface Wanted {
+interface WishedLock {
   readonly client: Client;
   readonly name: string;
 }
@@ -111,7 +111,7 @@ export class Wish implements Patience {
   }
 
   /** An answer shows a holder of the lock. */
-  saw({ client, name }: Wanted, holder: string, ttlMs: number): void {
+  saw({ client, name }: WishedLock, holder: string, ttlMs: number): void {
     const own = client.holdsAs(holder);
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
     if (own) client.selfWaits.suspect(this.waiter, { name, holder });

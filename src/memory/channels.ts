@@ -3,14 +3,14 @@ import type { Clock } from "../clock.js";
 /** Gets text in the form of a byte string. */
 type MessageHandler = (message: string) => void;
 
-interface Listener {
+interface StoreListener {
   readonly onMessage: MessageHandler;
   listening: boolean;
 }
 
 /** Publish and subscribe. A message is delivered in a later turn of the event loop, in the order of publishing. */
 export class Channels {
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new Map<string, Set<StoreListener>>();
 
   constructor(private readonly clock: Clock) {}
 
@@ -38,7 +38,7 @@ export class Channels {
 
   /** Returns what ends it; not even messages that are on their way arrive after that. */
   subscribe(channel: string, onMessage: MessageHandler): () => void {
-    const listener: Listener = { onMessage, listening: true };
+    const listener: StoreListener = { onMessage, listening: true };
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));
     return () => {

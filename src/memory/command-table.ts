@@ -1,4 +1,4 @@
-import type { Command, Commands } from "./command.js";
+import type { MemoryCommand, MemoryCommands } from "./command.js";
 import { hashCommands } from "./hash-commands.js";
 import { keyCommands } from "./key-commands.js";
 import { listCommands } from "./list-commands.js";
@@ -6,7 +6,7 @@ import { serverCommands } from "./server-commands.js";
 import { sortedSetCommands } from "./sorted-set-commands.js";
 import { stringCommands } from "./string-commands.js";
 
-const all: Commands = {
+const all: MemoryCommands = {
   ...keyCommands,
   ...stringCommands,
   ...hashCommands,
@@ -17,11 +17,11 @@ const all: Commands = {
 
 const byName = new Map(Object.entries(all));
 
-export function findCommand(name: string): Command | undefined {
+export function findCommand(name: string): MemoryCommand | undefined {
   return byName.get(name) ?? byName.get(name.toUpperCase());
 }
 
 /** Whether a command takes so many arguments, its name counted. */
-export function takes({ arity }: Command, count: number): boolean {
+export function takes({ arity }: MemoryCommand, count: number): boolean {
   return arity < 0 ? count >= -arity : count === arity;
 }

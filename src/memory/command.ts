@@ -2,7 +2,7 @@ import type { Keyspace } from "./keyspace.js";
 import { CommandError, type Reply } from "./reply.js";
 
 /** One command of Redis. Commands of a kind stand in one file and are gathered in command-table.ts. */
-export interface Command {
+export interface MemoryCommand {
   /** Number of arguments with the name of the command; negative: at least so many. */
   readonly arity: number;
   /** A full server refuses what may grow. Once a script has written, it refuses that script nothing more. */
@@ -21,7 +21,7 @@ export interface CommandServer {
   channels(): Iterable<string>;
 }
 
-export type Commands = Readonly<Record<string, Command>>;
+export type MemoryCommands = Readonly<Record<string, MemoryCommand>>;
 
 const MAX_INT64 = 2n ** 63n - 1n;
 export const MIN_INT64: bigint = -(2n ** 63n);

@@ -1,12 +1,12 @@
 /** The part of fengari that the embedded server uses; the package brings no types. Lua strings are byte arrays. */
 declare module "fengari" {
   /** A Lua state, which only fengari looks into. */
-  export interface State {
+  export interface LuaState {
     readonly l_G: object;
   }
 
   /** A function that Lua can call: arguments on the stack, returns how many results it has pushed. */
-  export type StateFunction = (state: State) => number;
+  export type StateFunction = (state: LuaState) => number;
 
   /** Where an active function stands. */
   export interface Activation {
@@ -25,56 +25,56 @@ declare module "fengari" {
     readonly LUA_TTABLE: number;
     readonly LUA_TFUNCTION: number;
     readonly lua_Debug: new () => Activation;
-    lua_atnativeerror(state: State, handler: StateFunction): void;
-    lua_call(state: State, argumentCount: number, resultCount: number): void;
-    lua_createtable(state: State, arraySize: number, recordSize: number): void;
+    lua_atnativeerror(state: LuaState, handler: StateFunction): void;
+    lua_call(state: LuaState, argumentCount: number, resultCount: number): void;
+    lua_createtable(state: LuaState, arraySize: number, recordSize: number): void;
     /** Never returns. */
-    lua_error(state: State): never;
-    lua_getfield(state: State, index: number, name: Uint8Array): number;
-    lua_getglobal(state: State, name: Uint8Array): number;
-    lua_getinfo(state: State, what: Uint8Array, activation: Activation): number;
-    lua_getstack(state: State, level: number, activation: Activation): number;
-    lua_gettop(state: State): number;
-    lua_insert(state: State, index: number): void;
-    lua_pcall(state: State, argumentCount: number, resultCount: number, handlerIndex: number): number;
-    lua_pop(state: State, count: number): void;
-    lua_pushboolean(state: State, value: boolean): void;
+    lua_error(state: LuaState): never;
+    lua_getfield(state: LuaState, index: number, name: Uint8Array): number;
+    lua_getglobal(state: LuaState, name: Uint8Array): number;
+    lua_getinfo(state: LuaState, what: Uint8Array, activation: Activation): number;
+    lua_getstack(state: LuaState, level: number, activation: Activation): number;
+    lua_gettop(state: LuaState): number;
+    lua_insert(state: LuaState, index: number): void;
+    lua_pcall(state: LuaState, argumentCount: number, resultCount: number, handlerIndex: number): number;
+    lua_pop(state: LuaState, count: number): void;
+    lua_pushboolean(state: LuaState, value: boolean): void;
     /** A function with so many values from the stack, which it finds at {@link lua_upvalueindex}. */
-    lua_pushcclosure(state: State, value: StateFunction, valueCount: number): void;
-    lua_pushjsfunction(state: State, value: StateFunction): void;
-    lua_pushnil(state: State): void;
-    lua_pushnumber(state: State, value: number): void;
+    lua_pushcclosure(state: LuaState, value: StateFunction, valueCount: number): void;
+    lua_pushjsfunction(state: LuaState, value: StateFunction): void;
+    lua_pushnil(state: LuaState): void;
+    lua_pushnumber(state: LuaState, value: number): void;
     /** Copies the bytes. */
-    lua_pushstring(state: State, bytes: Uint8Array): void;
-    lua_pushvalue(state: State, index: number): void;
-    lua_rawgeti(state: State, index: number, key: number): number;
-    lua_rawseti(state: State, index: number, key: number): void;
-    lua_replace(state: State, index: number): void;
-    lua_setfield(state: State, index: number, name: Uint8Array): void;
-    lua_setmetatable(state: State, index: number): void;
-    lua_settop(state: State, index: number): void;
-    lua_toboolean(state: State, index: number): boolean;
-    lua_tonumber(state: State, index: number): number;
-    lua_tostring(state: State, index: number): Uint8Array;
-    lua_touserdata(state: State, index: number): unknown;
-    lua_type(state: State, index: number): number;
+    lua_pushstring(state: LuaState, bytes: Uint8Array): void;
+    lua_pushvalue(state: LuaState, index: number): void;
+    lua_rawgeti(state: LuaState, index: number, key: number): number;
+    lua_rawseti(state: LuaState, index: number, key: number): void;
+    lua_replace(state: LuaState, index: number): void;
+    lua_setfield(state: LuaState, index: number, name: Uint8Array): void;
+    lua_setmetatable(state: LuaState, index: number): void;
+    lua_settop(state: LuaState, index: number): void;
+    lua_toboolean(state: LuaState, index: number): boolean;
+    lua_tonumber(state: LuaState, index: number): number;
+    lua_tostring(state: LuaState, index: number): Uint8Array;
+    lua_touserdata(state: LuaState, index: number): unknown;
+    lua_type(state: LuaState, index: number): number;
     lua_upvalueindex(at: number): number;
-    lua_tocfunction(state: State, index: number): StateFunction;
-    lua_typename(state: State, type: number): Uint8Array;
+    lua_tocfunction(state: LuaState, index: number): StateFunction;
+    lua_typename(state: LuaState, type: number): Uint8Array;
   }
 
   interface AuxiliaryLibrary {
-    luaL_checkany(state: State, argument: number): void;
-    luaL_checknumber(state: State, argument: number): number;
-    luaL_checkstack(state: State, size: number, complaint: Uint8Array | null): void;
-    luaL_checkstring(state: State, argument: number): Uint8Array;
-    luaL_error(state: State, format: Uint8Array, ...args: unknown[]): never;
-    luaL_len(state: State, index: number): number;
-    luaL_loadbuffer(state: State, source: Uint8Array, size: number | null, name: Uint8Array): number;
-    luaL_newstate(): State;
-    luaL_ref(state: State, index: number): number;
-    luaL_requiref(state: State, name: Uint8Array, open: StateFunction, global: boolean): void;
-    luaL_tolstring(state: State, index: number): Uint8Array;
+    luaL_checkany(state: LuaState, argument: number): void;
+    luaL_checknumber(state: LuaState, argument: number): number;
+    luaL_checkstack(state: LuaState, size: number, complaint: Uint8Array | null): void;
+    luaL_checkstring(state: LuaState, argument: number): Uint8Array;
+    luaL_error(state: LuaState, format: Uint8Array, ...args: unknown[]): never;
+    luaL_len(state: LuaState, index: number): number;
+    luaL_loadbuffer(state: LuaState, source: Uint8Array, size: number | null, name: Uint8Array): number;
+    luaL_newstate(): LuaState;
+    luaL_ref(state: LuaState, index: number): number;
+    luaL_requiref(state: LuaState, name: Uint8Array, open: StateFunction, global: boolean): void;
+    luaL_tolstring(state: LuaState, index: number): Uint8Array;
   }
 
   interface StandardLibraries {

@@ -1,7 +1,7 @@
-import { addInt64, type CommandServer, type Commands, parseInt64, parseInteger } from "./command.js";
+import { addInt64, type CommandServer, type MemoryCommands, parseInt64, parseInteger } from "./command.js";
 import { CommandError, type Reply } from "./reply.js";
 
-export const hashCommands: Commands = {
+export const hashCommands: MemoryCommands = {
   HGET: {
     arity: 3,
     effect: "none",

@@ -1,11 +1,11 @@
 import { glob } from "../glob.js";
-import { type Command, type CommandServer, type Commands, parseInteger } from "./command.js";
+import { type CommandServer, type MemoryCommand, type MemoryCommands, parseInteger } from "./command.js";
 import type { Keyspace } from "./keyspace.js";
 import { CommandError, Status } from "./reply.js";
 
 const MAX_INT64 = 2 ** 63;
 
-export const keyCommands: Commands = {
+export const keyCommands: MemoryCommands = {
   DEL: onEachKey("writes", ({ keyspace }, key) => keyspace.delete(key)),
   EXISTS: onEachKey("none", ({ keyspace }, key) => keyspace.typeOf(key) !== "none"),
   TYPE: {
@@ -92,7 +92,10 @@ export function invalidExpireTime(command: string): CommandError {
 }
 
 /** Answers on how many keys `act` said yes. */
-function onEachKey(effect: Command["effect"], act: (server: CommandServer, key: string) => boolean): Command {
+function onEachKey(
+  effect: MemoryCommand["effect"],
+  act: (server: CommandServer, key: string) => boolean,
+): MemoryCommand {
   return {
     arity: -2,
     effect,

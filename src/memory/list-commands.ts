@@ -1,7 +1,7 @@
-import { type CommandServer, type Commands, parseInteger, parseRange } from "./command.js";
+import { type CommandServer, type MemoryCommands, parseInteger, parseRange } from "./command.js";
 import { OK, type Reply } from "./reply.js";
 
-export const listCommands: Commands = {
+export const listCommands: MemoryCommands = {
   LLEN: {
     arity: 2,
     effect: "none",

@@ -1,11 +1,11 @@
-import { lauxlib, lua, type State, to_luastring } from "fengari";
+import { type LuaState, lauxlib, lua, to_luastring } from "fengari";
 import { bytesOfArray } from "./byte-strings.js";
 import { parseNumber } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
 /** Ends the script: what it does comes out otherwise in Lua 5.3, or on another release of Redis or another machine. */
-export function refuse(state: State, what: string): never {
+export function refuse(state: LuaState, what: string): never {
   return lauxlib.luaL_error(state, to_luastring("the embedded server %s"), to_luastring(what));
 }
 
@@ -14,44 +14,44 @@ export function cText(text: string): string {
   return text.replace(/\0.*$/s, "").replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
 }
 
-export function textAt(state: State, index: number): string | undefined {
+export function textAt(state: LuaState, index: number): string | undefined {
   return lua.lua_type(state, index) === LUA_TSTRING
     ? bytesOfArray(lua.lua_tostring(state, index))
     : undefined;
 }
 
-export function numberAt(state: State, index: number): number | undefined {
+export function numberAt(state: LuaState, index: number): number | undefined {
   return lua.lua_type(state, index) === LUA_TNUMBER ? lua.lua_tonumber(state, index) : undefined;
 }
 
 /** An argument that has to be a number, or a text that tells one. */
-export function checkNumber(state: State, index: number): number {
+export function checkNumber(state: LuaState, index: number): number {
   const text = textAt(state, index);
   const number = text === undefined ? undefined : parseNumber(cText(text));
   return number ?? lauxlib.luaL_checknumber(state, index);
 }
 
 /** An argument that is a place or a count. Lua 5.1 cuts a fraction off, and 5.3 refuses it. */
-export function checkPlace(state: State, index: number): number {
+export function checkPlace(state: LuaState, index: number): number {
   const number = checkNumber(state, index);
   if (!Number.isSafeInteger(number)) refuse(state, "takes whole numbers alone for places");
   return number;
 }
 
 /** A number in the place of a text would read "12.0" in Lua 5.3. */
-export function checkText(state: State, index: number): string {
+export function checkText(state: LuaState, index: number): string {
   if (numberAt(state, index) !== undefined) refuse(state, "takes no number for a text");
   return bytesOfArray(lauxlib.luaL_checkstring(state, index));
 }
 
 /** Lua 5.3 takes also what only may be indexed. */
-export function checkTable(state: State, index: number): void {
+export function checkTable(state: LuaState, index: number): void {
   if (lua.lua_type(state, index) === LUA_TTABLE) return;
   lauxlib.luaL_error(state, to_luastring("bad argument #%d (table expected)"), index);
 }
 
 /** Machines write one that is none with a sign or without. */
-export function checkWritten(state: State, number: number): number {
+export function checkWritten(state: LuaState, number: number): number {
   if (Number.isNaN(number)) refuse(state, "writes no number that is none");
   return number;
 }

@@ -1,4 +1,4 @@
-import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
+import { type LuaState, lauxlib, lua, type StateFunction, to_luastring } from "fengari";
 import {
   checkNumber,
   checkPlace,
@@ -90,7 +90,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
  * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right
  * operand, keeps the text of that and returns itself, and then gets its left operand.
  */
-export function pushJoint(state: State): void {
+export function pushJoint(state: LuaState): void {
   let right = "";
   lua.lua_createtable(state, 0, 0);
   lua.lua_createtable(state, 0, 1);
@@ -105,7 +105,7 @@ export function pushJoint(state: State): void {
   lua.lua_setmetatable(state, -2);
 }
 
-function operandText(state: State, index: number): string {
+function operandText(state: LuaState, index: number): string {
   const number = numberAt(state, index);
   if (number !== undefined) return shortNumberText(checkWritten(state, number));
   const text = textAt(state, index);
@@ -134,13 +134,13 @@ function choosing(isBetter: (best: number, number: number) => boolean): StateFun
   };
 }
 
-function anyNumber(state: State, index: number): number | undefined {
+function anyNumber(state: LuaState, index: number): number | undefined {
   const text = textAt(state, index);
   return text === undefined ? numberAt(state, index) : parseNumber(cText(text));
 }
 
 /** As `strtoul` of C reads it, which wraps a negative number round, and makes the largest number of one that is too large. */
-function numberInBase(state: State, base: number): number | undefined {
+function numberInBase(state: LuaState, base: number): number | undefined {
   const number = numberAt(state, 1);
   const text = number === undefined ? textAt(state, 1) : shortNumberText(checkWritten(state, number));
   if (text === undefined || base < 2 || base > 36)

@@ -1,10 +1,10 @@
-import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
+import { type LuaState, lauxlib, lua, type StateFunction, to_luastring } from "fengari";
 import type { ScriptSource } from "../protocol/script-call.js";
 import { arrayOfBytes, bytesOfArray, bytesOfText } from "./byte-strings.js";
 import { pushSandbox } from "./lua-sandbox.js";
 import { forLua53 } from "./lua-source.js";
 import { popReply, pushArray, pushBytes, pushReply, readArguments, readText } from "./lua-values.js";
-import { Refusal, type Reply } from "./reply.js";
+import { ErrorReply, type Reply } from "./reply.js";
 
 const CHUNK_NAME = "@user_script";
 
@@ -15,7 +15,7 @@ const CHUNK_NAME = "@user_script";
 const BALLAST = 16;
 
 /** Runs one command for a script; gets its name and arguments. */
-type CommandRunner = (words: readonly string[]) => Reply;
+export type CommandRunner = (words: readonly string[]) => Reply;
 
 /** Redis' Lua: one interpreter, which compiles each script once. */
 export class LuaInterpreter {
@@ -52,7 +52,7 @@ export class LuaInterpreter {
     try {
       lua.lua_pushjsfunction(state, addPosition);
       const complaint = this.#pushFunction(script);
-      if (complaint !== undefined) return new Refusal(complaint);
+      if (complaint !== undefined) return new ErrorReply(complaint);
       this.#bind("KEYS", keys);
       this.#bind("ARGV", args);
       const failed = lua.lua_pcall(state, 0, 1, BALLAST + 1) !== lua.LUA_OK;
@@ -100,33 +100,33 @@ export class LuaInterpreter {
     lua.lua_pop(state, 1);
   }
 
-  #call(state: State, run: CommandRunner, raises: boolean): number {
+  #call(state: LuaState, run: CommandRunner, raises: boolean): number {
     const words = readArguments(state);
     let reply: Reply;
     if (words === undefined)
-      reply = new Refusal("ERR Lua redis lib command arguments must be strings or integers");
+      reply = new ErrorReply("ERR Lua redis lib command arguments must be strings or integers");
     else if (words.length === 0)
-      reply = new Refusal("ERR Please specify at least one argument for this redis lib call");
+      reply = new ErrorReply("ERR Please specify at least one argument for this redis lib call");
     else reply = run(words);
     pushReply(state, reply);
-    return raises && reply instanceof Refusal ? lua.lua_error(state) : 1;
+    return raises && reply instanceof ErrorReply ? lua.lua_error(state) : 1;
   }
 
   /** Reads the error that {@link addPosition} has left. */
-  #refusal(script: ScriptSource): Refusal {
+  #refusal(script: ScriptSource): ErrorReply {
     const message = readText(this.#state, to_luastring("err")) ?? "ERR unknown error";
     const position = readText(this.#state, to_luastring("position"));
-    return new Refusal(
+    return new ErrorReply(
       position === undefined ? message : `${message} script: ${script.sha1}, on ${position}.`,
     );
   }
 }
 
 /** The message handler: makes any error a table with its text in `err`, and adds where it was raised. */
-function addPosition(state: State): number {
+function addPosition(state: LuaState): number {
   if (lua.lua_type(state, 1) !== lua.LUA_TTABLE) {
     const text = bytesOfArray(lauxlib.luaL_tolstring(state, 1));
-    pushReply(state, new Refusal(`ERR ${text}`));
+    pushReply(state, new ErrorReply(`ERR ${text}`));
     lua.lua_replace(state, 1);
   }
   lua.lua_settop(state, 1);

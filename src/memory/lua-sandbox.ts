@@ -1,4 +1,4 @@
-import { lauxlib, lua, lualib, type State, type StateFunction, to_luastring } from "fengari";
+import { type LuaState, lauxlib, lua, lualib, type StateFunction, to_luastring } from "fengari";
 import { bytesOfArray } from "./byte-strings.js";
 import { refuse } from "./lua-arguments.js";
 import { luaFunctions, pushJoint } from "./lua-functions.js";
@@ -36,7 +36,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 };
 
 /** Leaves on the stack the table behind the global names, into which `KEYS` and `ARGV` are put at each run. */
-export function pushSandbox(state: State, redis: Readonly<Record<string, StateFunction>>): void {
+export function pushSandbox(state: LuaState, redis: Readonly<Record<string, StateFunction>>): void {
   openLibraries(state);
   lua.lua_createtable(state, 0, 0);
   for (const name of BASE_NAMES) {
@@ -56,7 +56,7 @@ export function pushSandbox(state: State, redis: Readonly<Record<string, StateFu
   guardNames(state);
 }
 
-function openLibraries(state: State): void {
+function openLibraries(state: LuaState): void {
   const libraries = {
     _G: lualib.luaopen_base,
     string: lualib.luaopen_string,
@@ -69,7 +69,7 @@ function openLibraries(state: State): void {
   }
 }
 
-function putRedis(state: State, redis: Readonly<Record<string, StateFunction>>): void {
+function putRedis(state: LuaState, redis: Readonly<Record<string, StateFunction>>): void {
   lua.lua_createtable(state, 0, 0);
   for (const [name, run] of Object.entries(redis)) {
     lua.lua_pushjsfunction(state, run);
@@ -78,7 +78,7 @@ function putRedis(state: State, redis: Readonly<Record<string, StateFunction>>):
   lua.lua_setfield(state, -2, to_luastring("redis"));
 }
 
-function replaceFunctions(state: State): void {
+function replaceFunctions(state: LuaState): void {
   const texts = Object.entries(textFunctions).map(([name, replace]) => [`string.${name}`, replace] as const);
   for (const [path, replace] of [...Object.entries(luaFunctions), ...texts]) {
     const [name = "", library] = path.split(".").reverse();
@@ -93,7 +93,7 @@ function replaceFunctions(state: State): void {
   }
 }
 
-function leaveGaps(state: State): void {
+function leaveGaps(state: LuaState): void {
   for (const [library, names] of Object.entries(LIBRARY_GAPS)) {
     lua.lua_getfield(state, -1, to_luastring(library));
     for (const name of names) {
@@ -105,7 +105,7 @@ function leaveGaps(state: State): void {
 }
 
 /** The functions of libraries; the global names are refused where they are read. */
-function refuseUnknown(state: State): void {
+function refuseUnknown(state: LuaState): void {
   for (const [library, names] of Object.entries(UNKNOWN)) {
     if (library === "") continue;
     lua.lua_getfield(state, -1, to_luastring(library));
@@ -118,7 +118,7 @@ function refuseUnknown(state: State): void {
 }
 
 /** Makes an empty table the globals, so that every name that a script reads or writes passes a guard. */
-function guardNames(state: State): void {
+function guardNames(state: LuaState): void {
   lua.lua_createtable(state, 0, 0);
   lua.lua_createtable(state, 0, 2);
   lua.lua_pushvalue(state, -3);
@@ -134,7 +134,7 @@ function guardNames(state: State): void {
   lua.lua_setmetatable(state, -2);
 }
 
-function refuseRead(state: State): never {
+function refuseRead(state: LuaState): never {
   const name = lua.lua_tostring(state, 2);
   const text = bytesOfArray(name);
   if (UNKNOWN[""]?.split(" ").includes(text)) refuse(state, `has no ${text}`);
@@ -145,6 +145,6 @@ function refuseRead(state: State): never {
   );
 }
 
-function refuseWrite(state: State): never {
+function refuseWrite(state: LuaState): never {
   return lauxlib.luaL_error(state, to_luastring("Attempt to modify a readonly table"));
 }

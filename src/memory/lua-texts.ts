@@ -1,4 +1,4 @@
-import { lauxlib, lua, type State, type StateFunction } from "fengari";
+import { type LuaState, lauxlib, lua, type StateFunction } from "fengari";
 import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } from "./lua-arguments.js";
 import { pushBytes } from "./lua-values.js";
 import { wholeText } from "./number-text.js";
@@ -87,20 +87,20 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
 };
 
 /** Puts a whole number in the place of an argument, so near that fengari can count to it. */
-function toPlace(state: State, index: number): void {
+function toPlace(state: LuaState, index: number): void {
   const place = checkPlace(state, index);
   lua.lua_pushnumber(state, Math.max(-LONGEST, Math.min(place, LONGEST)));
   lua.lua_replace(state, index);
 }
 
 /** Behind the end of a text Lua 5.1 searches at its end, and 5.3 does not. */
-function checkStart(state: State): void {
+function checkStart(state: LuaState): void {
   if (lua.lua_gettop(state) > 2 && numberAt(state, 3) !== 1)
     refuse(state, "searches from the first byte alone");
 }
 
 /** A pattern of Lua 5.1 ends at a zero byte, for which it has `%z`, and takes `%g` for a letter. `()` finds integers. */
-function checkPattern(state: State): void {
+function checkPattern(state: LuaState): void {
   const pattern = checkText(state, 2);
   const escaped = pattern.match(/%./gs) ?? [];
   if (pattern.includes("\0") || pattern.includes("()") || escaped.some((one) => /%[gG]/.test(one)))
@@ -108,12 +108,12 @@ function checkPattern(state: State): void {
 }
 
 /** Pushes a function that calls the one at `index`, and refuses a number in the place of a text. */
-function pushChecked(state: State, index: number): void {
+function pushChecked(state: LuaState, index: number): void {
   lua.lua_pushvalue(state, index);
   lua.lua_pushcclosure(state, callChecked, 1);
 }
 
-function callChecked(state: State): number {
+function callChecked(state: LuaState): number {
   const count = lua.lua_gettop(state);
   lua.lua_pushvalue(state, lua.lua_upvalueindex(1));
   lua.lua_insert(state, 1);
@@ -123,7 +123,7 @@ function callChecked(state: State): number {
 }
 
 /** Makes floats of the integers among so many results: fengari calculates with them modulo 2^32. */
-function asFloats(state: State, count: number): number {
+function asFloats(state: LuaState, count: number): number {
   const top = lua.lua_gettop(state);
   lauxlib.luaL_checkstack(state, 1, null);
   for (let at = top - count + 1; at <= top; at += 1) {

@@ -1,7 +1,7 @@
-import { lauxlib, lua, type State, to_luastring } from "fengari";
+import { type LuaState, lauxlib, lua, to_luastring } from "fengari";
 import { arrayOfBytes, bytesOfArray } from "./byte-strings.js";
 import { refuse } from "./lua-arguments.js";
-import { Refusal, type Reply, Status } from "./reply.js";
+import { ErrorReply, type Reply, Status } from "./reply.js";
 
 const { LUA_TBOOLEAN, LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
@@ -15,16 +15,16 @@ const RESP3_FIELDS = ["double", "map", "set", "big_number", "verbatim_string"].m
 const MAX_DEPTH = 100;
 
 /** Redis' answer as Lua sees it: nil is false, statuses and errors are tables with one field. */
-export function pushReply(state: State, reply: Reply): void {
+export function pushReply(state: LuaState, reply: Reply): void {
   if (typeof reply === "string") pushBytes(state, reply);
   else if (typeof reply === "number") lua.lua_pushnumber(state, reply);
   else if (reply === null) lua.lua_pushboolean(state, false);
   else if (reply instanceof Status) pushRecord(state, OK_FIELD, reply.text);
-  else if (reply instanceof Refusal) pushRecord(state, ERR_FIELD, reply.message);
+  else if (reply instanceof ErrorReply) pushRecord(state, ERR_FIELD, reply.message);
   else pushArray(state, reply);
 }
 
-export function pushArray(state: State, items: readonly Reply[]): void {
+export function pushArray(state: LuaState, items: readonly Reply[]): void {
   lauxlib.luaL_checkstack(state, 2, null);
   lua.lua_createtable(state, items.length, 0);
   items.forEach((item, at) => {
@@ -33,19 +33,19 @@ export function pushArray(state: State, items: readonly Reply[]): void {
   });
 }
 
-export function pushBytes(state: State, bytes: string): void {
+export function pushBytes(state: LuaState, bytes: string): void {
   lua.lua_pushstring(state, arrayOfBytes(bytes));
 }
 
 /** Pops a value off the stack and makes it a reply: numbers lose their fraction, nil ends an array. */
-export function popReply(state: State, depth = 0): Reply {
+export function popReply(state: LuaState, depth = 0): Reply {
   const reply = readReply(state, depth);
   lua.lua_pop(state, 1);
   return reply;
 }
 
 /** The arguments of `redis.call` as Redis takes them; undefined when one is neither string nor number. */
-export function readArguments(state: State): string[] | undefined {
+export function readArguments(state: LuaState): string[] | undefined {
   const count = lua.lua_gettop(state);
   const words: string[] = [];
   for (let index = 1; index <= count; index++) {
@@ -58,13 +58,13 @@ export function readArguments(state: State): string[] | undefined {
 }
 
 /** Redis 7.0 writes other numbers by `%.17g`, and later ones in their shortest form. */
-function wholeNumberText(state: State, number: number): string {
+function wholeNumberText(state: LuaState, number: number): string {
   if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
     refuse(state, "passes whole numbers alone to Redis, up to 2^53");
   return `${number}`;
 }
 
-function readReply(state: State, depth: number): Reply {
+function readReply(state: LuaState, depth: number): Reply {
   switch (lua.lua_type(state, -1)) {
     case LUA_TSTRING:
       return bytesOfArray(lua.lua_tostring(state, -1));
@@ -80,21 +80,21 @@ function readReply(state: State, depth: number): Reply {
 }
 
 /** Beyond 64 bits each machine answers something else. */
-function wholeNumber(number: number): number | Refusal {
+function wholeNumber(number: number): number | ErrorReply {
   if (!(Math.abs(number) < 2 ** 63))
-    return new Refusal("ERR the embedded server answers no number beyond 64 bits");
+    return new ErrorReply("ERR the embedded server answers no number beyond 64 bits");
   // Adding 0 turns the -0 of a negative fraction into 0.
   return Math.trunc(number) + 0;
 }
 
-function readTable(state: State, depth: number): Reply {
-  if (depth > MAX_DEPTH) return new Refusal("ERR reached lua stack limit");
+function readTable(state: LuaState, depth: number): Reply {
+  if (depth > MAX_DEPTH) return new ErrorReply("ERR reached lua stack limit");
   const error = readText(state, ERR_FIELD);
-  if (error !== undefined) return new Refusal(lineOf(error));
+  if (error !== undefined) return new ErrorReply(lineOf(error));
   const status = readText(state, OK_FIELD);
   if (status !== undefined) return new Status(lineOf(status));
   if (RESP3_FIELDS.some((field) => hasField(state, field)))
-    return new Refusal("ERR the embedded server answers no types of RESP3");
+    return new ErrorReply("ERR the embedded server answers no types of RESP3");
   const items: Reply[] = [];
   lauxlib.luaL_checkstack(state, 2, null);
   while (lua.lua_rawgeti(state, -1, items.length + 1) !== lua.LUA_TNIL)
@@ -108,21 +108,21 @@ function lineOf(text: string): string {
   return text.replace(/\0.*$/s, "").replace(/[\r\n]/g, " ");
 }
 
-function hasField(state: State, field: Uint8Array): boolean {
+function hasField(state: LuaState, field: Uint8Array): boolean {
   const is = lua.lua_getfield(state, -1, field) !== lua.LUA_TNIL;
   lua.lua_pop(state, 1);
   return is;
 }
 
 /** A field of the table on top of the stack, when it is a string. */
-export function readText(state: State, field: Uint8Array): string | undefined {
+export function readText(state: LuaState, field: Uint8Array): string | undefined {
   const isString = lua.lua_getfield(state, -1, field) === LUA_TSTRING;
   const text = isString ? bytesOfArray(lua.lua_tostring(state, -1)) : undefined;
   lua.lua_pop(state, 1);
   return text;
 }
 
-function pushRecord(state: State, field: Uint8Array, text: string): void {
+function pushRecord(state: LuaState, field: Uint8Array, text: string): void {
   lua.lua_createtable(state, 0, 1);
   pushBytes(state, text);
   lua.lua_setfield(state, -2, field);

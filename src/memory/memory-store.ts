@@ -3,12 +3,12 @@ import { bytesOfText } from "./byte-strings.js";
 import type { CommandServer } from "./command.js";
 import { findCommand, takes } from "./command-table.js";
 import { type KeyCopies, Keyspace } from "./keyspace.js";
-import { LuaInterpreter } from "./lua-interpreter.js";
-import { CommandError, Refusal, type Reply, rawReply } from "./reply.js";
+import { type CommandRunner, LuaInterpreter } from "./lua-interpreter.js";
+import { CommandError, ErrorReply, type Reply, rawReply } from "./reply.js";
 import { type Snapshot, snapshotOf } from "./snapshot.js";
 
 /** What a store needs of the server that it belongs to. Channels and messages are byte strings. */
-export interface Surroundings {
+export interface StoreSurroundings {
   /** The server's wall clock. */
   wallMs(): number;
   /** Returns the number of listeners. */
@@ -19,9 +19,6 @@ export interface Surroundings {
   /** What a command that a script calls is refused with; undefined: it is not. Default: none is. */
   refusalOf?(command: string): string | undefined;
 }
-
-/** Runs one command for a script; gets its name and arguments. */
-export type CommandRunner = (words: readonly string[]) => Reply;
 
 /** What runs the scripts of a store. Keys and arguments are byte strings. */
 export interface Interpreter {
@@ -58,14 +55,14 @@ function commonInterpreter(): Interpreter {
 /** The keys of one server, and what runs commands and scripts over them. */
 export class MemoryStore {
   readonly #keyspace = new Keyspace();
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: StoreSurroundings;
   readonly #commandServer: CommandServer;
   readonly #interpreter: Interpreter;
   #full = false;
   #hasWritten = false;
   #writes = 0;
 
-  constructor(surroundings: Surroundings, interpreter: Interpreter = commonInterpreter()) {
+  constructor(surroundings: StoreSurroundings, interpreter: Interpreter = commonInterpreter()) {
     this.#surroundings = surroundings;
     this.#interpreter = interpreter;
     this.#commandServer = {
@@ -136,16 +133,16 @@ export class MemoryStore {
 
   readonly #runForScript = (words: readonly string[]): Reply => {
     const refusal = this.#surroundings.refusalOf?.(words[0] ?? "");
-    return refusal === undefined ? this.#run(words, scriptComplaints) : new Refusal(refusal);
+    return refusal === undefined ? this.#run(words, scriptComplaints) : new ErrorReply(refusal);
   };
 
   #run(words: readonly string[], complaints: Complaints): Reply {
     const [name = "", ...args] = words;
     const command = findCommand(name);
-    if (command === undefined) return new Refusal(complaints.unknown(name, args));
-    if (!takes(command, words.length)) return new Refusal(complaints.arity(name));
+    if (command === undefined) return new ErrorReply(complaints.unknown(name, args));
+    if (!takes(command, words.length)) return new ErrorReply(complaints.arity(name));
     if (this.#full && command.effect === "may-grow" && !this.#hasWritten) {
-      return new Refusal("OOM command not allowed when used memory > 'maxmemory'.");
+      return new ErrorReply("OOM command not allowed when used memory > 'maxmemory'.");
     }
     // As in Redis: once a script has called a write command, even one that fails, its later writes are not refused for want of memory.
     if (command.effect !== "none") {
@@ -155,7 +152,7 @@ export class MemoryStore {
     try {
       return command.run(this.#commandServer, ...args);
     } catch (error) {
-      if (error instanceof CommandError) return new Refusal(error.message);
+      if (error instanceof CommandError) return new ErrorReply(error.message);
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import type { RawReply } from "../protocol/script-call.js";
 import { textOfBytes } from "./byte-strings.js";
 
 /** What a command or a script of the embedded server answers. Strings are byte strings. */
-export type Reply = string | number | null | Status | Refusal | readonly Reply[];
+export type Reply = string | number | null | Status | ErrorReply | readonly Reply[];
 
 /** A status reply: `OK`, the name of a type. Lua sees a table with the field `ok`. */
 export class Status {
@@ -11,13 +11,13 @@ export class Status {
 }
 
 /** An error reply. Lua sees a table with the field `err`. */
-export class Refusal {
+export class ErrorReply {
   constructor(readonly message: string) {}
 }
 
 export const OK: Status = new Status("OK");
 
-/** Thrown by a command and answered as a {@link Refusal}. */
+/** Thrown by a command and answered as a {@link ErrorReply}. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
@@ -27,6 +27,6 @@ export function rawReply(reply: Reply): RawReply {
   if (typeof reply === "string") return textOfBytes(reply);
   if (reply === null || typeof reply === "number") return reply;
   if (reply instanceof Status) return textOfBytes(reply.text);
-  if (reply instanceof Refusal) throw new ServerReplyError(textOfBytes(reply.message));
+  if (reply instanceof ErrorReply) throw new ServerReplyError(textOfBytes(reply.message));
   return reply.map(rawReply);
 }

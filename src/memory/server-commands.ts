@@ -1,5 +1,5 @@
 import { glob } from "../glob.js";
-import type { Commands } from "./command.js";
+import type { MemoryCommands } from "./command.js";
 import { CommandError } from "./reply.js";
 
 /** The version to imitate where versions of Redis differ. */
@@ -13,7 +13,7 @@ const INFO = [
   "# Replication\r\nrole:master\r\n",
 ].join("\r\n");
 
-export const serverCommands: Commands = {
+export const serverCommands: MemoryCommands = {
   TIME: {
     arity: 1,
     effect: "none",

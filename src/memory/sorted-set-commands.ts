@@ -1,8 +1,8 @@
-import { type CommandServer, type Commands, parseInteger, parseRange } from "./command.js";
+import { type CommandServer, type MemoryCommands, parseInteger, parseRange } from "./command.js";
 import { numberText, parseNumber } from "./number-text.js";
 import { CommandError, type Reply } from "./reply.js";
 
-export const sortedSetCommands: Commands = {
+export const sortedSetCommands: MemoryCommands = {
   ZCARD: {
     arity: 2,
     effect: "none",

@@ -1,7 +1,7 @@
 import {
   addInt64,
   type CommandServer,
-  type Commands,
+  type MemoryCommands,
   MIN_INT64,
   parseInt64,
   parseInteger,
@@ -10,7 +10,7 @@ import { invalidExpireTime, timeAfter } from "./key-commands.js";
 import type { Keyspace } from "./keyspace.js";
 import { CommandError, OK, type Reply } from "./reply.js";
 
-export const stringCommands: Commands = {
+export const stringCommands: MemoryCommands = {
   GET: {
     arity: 2,
     effect: "none",

@@ -1,10 +1,10 @@
 import type { Client } from "../client.js";
 import { now } from "../runtime/instant.js";
 import type { Taken } from "../runtime/taken-permits.js";
-import type { Counted } from "../runtime/tally.js";
+import type { CountedCalls } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
 import type { PermitHold } from "../threads/permit-holds.js";
+import type { Stay } from "../threads/stay.js";
 import type { Trust } from "../threads/trust.js";
 import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
 
@@ -32,7 +32,7 @@ class Longest<T> {
  * @param acquired how many locks and permits were acquired since then
  * @throws what `redact` throws; TypeError for an answer that is no text
  */
-export function activityOf(client: Client, look: Look, acquired: number, counted: Counted): Activity {
+export function activityOf(client: Client, look: Look, acquired: number, counted: CountedCalls): Activity {
   const holds = holdsOf(client, look);
   const waits = waitsOf(client, look);
   const redacted = <T extends { readonly key: string }>(of: T): T => ({ ...of, key: look.redact(of.key) });
@@ -61,7 +61,7 @@ function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   return found;
 }
 
-function stayNow({ held, key, lock, threadId, chain }: Holding, { redact }: Look): HeldNow {
+function stayNow({ held, key, lock, threadId, chain }: Stay, { redact }: Look): HeldNow {
   return {
     key: redact(key),
     kind: lock.kind.name,

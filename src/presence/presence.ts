@@ -6,7 +6,7 @@ import { events } from "../events.js";
 import { presenceClientsKey } from "../protocol/names.js";
 import { presenceLeave, presenceTell, type TellAnswer } from "../protocol/presence-scripts.js";
 import { wasForbidden } from "../runtime/command-failures.js";
-import type { Counted } from "../runtime/tally.js";
+import type { CountedCalls } from "../runtime/tally.js";
 import { activityOf } from "./activity.js";
 import { encodeLive, type LiveText } from "./live-format.js";
 import { encodeMeta } from "./meta.js";
@@ -23,10 +23,10 @@ const JITTER_SHARE = 0.2;
 const TRY_SHARE = 0.5;
 
 /** What a beat tells, and what of it was counted since the last one. */
-interface Told {
+interface ToldBeat {
   readonly live: LiveText;
   readonly acquired: number;
-  readonly counted: Counted;
+  readonly counted: CountedCalls;
 }
 
 /**
@@ -105,7 +105,7 @@ export class Presence {
     }
   };
 
-  #look(acquired: number, counted: Counted): LiveText {
+  #look(acquired: number, counted: CountedCalls): LiveText {
     const { redact: asked } = this.#settings;
     const redact = (key: string) => (asked === undefined ? key : textFrom("presence.redact", asked(key)));
     const nowMs = this.#client.clock.monotonicMs();
@@ -115,7 +115,7 @@ export class Presence {
     );
   }
 
-  #tell(told: Told): void {
+  #tell(told: ToldBeat): void {
     const { commands, id: clientId } = this.#client;
     const { group, everyMs: leastMs } = this.#settings;
     const everyMs = this.#everyMs;
@@ -144,7 +144,7 @@ export class Presence {
     return encodeMeta(this.#settings, Math.round(serverMs - ageMs));
   }
 
-  #answered({ live, acquired, counted }: Told, answer: TellAnswer): void {
+  #answered({ live, acquired, counted }: ToldBeat, answer: TellAnswer): void {
     if (answer.isLate) {
       this.#late(counted, answer.stored);
       return;
@@ -162,7 +162,7 @@ export class Presence {
   }
 
   /** Nothing was written. A number that another program has stored would keep it so: it is jumped over, and told when that helps no longer. */
-  #late(counted: Counted, stored: number): void {
+  #late(counted: CountedCalls, stored: number): void {
     const isAhead = stored > this.#beats;
     const isRepeated = isAhead && this.#wasAhead;
     if (isAhead) {
@@ -174,14 +174,14 @@ export class Presence {
       this.#publish(new Error(`another client, or program, writes beats of ${this.#client.id}`));
   }
 
-  #failed(counted: Counted, error: unknown): void {
+  #failed(counted: CountedCalls, error: unknown): void {
     if (this.#isOver || error instanceof ClientClosedError) return;
     if (wasForbidden(error)) this.#end();
     else this.#retry(counted);
     this.#publish(error);
   }
 
-  #retry(counted: Counted): void {
+  #retry(counted: CountedCalls): void {
     this.#client.tally?.putBack(counted);
     this.#next(this.#tryMs);
   }

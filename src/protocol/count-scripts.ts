@@ -4,7 +4,7 @@ import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
 /** What goes with every call that changes a value without an owner, so that a repeated call has its effect once; see request.lua. */
-export interface Request {
+export interface RepeatableRequest {
   /** The client's hash of answers. */
   readonly requests: string;
   readonly id: string;
@@ -16,7 +16,7 @@ export interface Request {
   readonly settled: readonly string[];
 }
 
-export function requestArgs({ notAfterMs, id, memoryMs, settled }: Request): (string | number)[] {
+export function requestArgs({ notAfterMs, id, memoryMs, settled }: RepeatableRequest): (string | number)[] {
   return [notAfterMs, id, memoryMs, settled.join(",")];
 }
 
@@ -66,7 +66,7 @@ function wholeNumber(raw: RawReply): number {
 
 interface TrySet {
   readonly count: string;
-  readonly request: Request;
+  readonly request: RepeatableRequest;
   readonly value: number;
   /** 0: it has none. */
   readonly ttlMs: number;
@@ -92,7 +92,7 @@ export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | 
 
 interface Deletion {
   readonly count: string;
-  readonly request: Request;
+  readonly request: RepeatableRequest;
   /** Keys that belong to it. */
   readonly others: readonly string[];
   readonly channel: string;
@@ -112,14 +112,14 @@ export const countDelete: Script<
   reply: countAnswer({ deleted: [], absent: [] }),
 });
 
-interface Counted {
+interface CountValue {
   readonly status: "count";
   /** 0 when there is none. */
   readonly value: number;
 }
 
 /** Reads the number; see count-look.lua. */
-export const countLook: Script<{ readonly count: string }, CountAnswer<Counted>> = defineScript({
+export const countLook: Script<{ readonly count: string }, CountAnswer<CountValue>> = defineScript({
   source: sources["count-look"],
   keys: ({ count }) => [count],
   args: () => [],
@@ -128,7 +128,7 @@ export const countLook: Script<{ readonly count: string }, CountAnswer<Counted>>
 
 interface CountDown {
   readonly count: string;
-  readonly request: Request;
+  readonly request: RepeatableRequest;
   readonly channel: string;
 }
 

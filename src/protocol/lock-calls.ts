@@ -3,7 +3,7 @@ import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
 /** What every kind of lock is asked, and what it answers; each kind's scripts send and read as much of it as they need. */
-export interface Acquisition {
+export interface AcquireItem {
   readonly key: string;
   /** The field that stands for the caller. */
   readonly holder: string;
@@ -57,7 +57,7 @@ export interface AcquireCall {
   readonly notAfterMs: number;
   /** All or nothing. Default: each lock by itself. */
   readonly together?: boolean;
-  readonly locks: readonly Acquisition[];
+  readonly locks: readonly AcquireItem[];
 }
 
 /** The most frequent answers, made once. */

@@ -5,12 +5,12 @@ import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
 /** One client among those of its group. */
-interface Teller {
+interface GroupMember {
   readonly group: string;
   readonly clientId: string;
 }
 
-interface Tell extends Teller {
+interface Tell extends GroupMember {
   readonly notAfterMs: number;
   /** Grows with each call. */
   readonly beat: number;
@@ -55,7 +55,7 @@ export const presenceTell: Script<Tell, TellAnswer> = defineScript({
 });
 
 /** Takes away what a client has told; see presence-leave.lua. */
-export const presenceLeave: Script<Teller, undefined> = defineScript({
+export const presenceLeave: Script<GroupMember, undefined> = defineScript({
   source: sources["presence-leave"],
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
   args: ({ clientId }) => [clientId],

@@ -1,4 +1,4 @@
-import { type CountAnswer, countAnswer, type Request, requestArgs } from "./count-scripts.js";
+import { type CountAnswer, countAnswer, type RepeatableRequest, requestArgs } from "./count-scripts.js";
 import { defineScript, type Script } from "./define-script.js";
 import { type Confirmation, type RenewAnswer, type Renewal, renewAnswer } from "./lock-calls.js";
 import { permitLeasesKey, savedPermitsKey } from "./names.js";
@@ -6,7 +6,7 @@ import { sources } from "./scripts.js";
 
 interface ToSemaphore {
   readonly count: string;
-  readonly request: Request;
+  readonly request: RepeatableRequest;
   readonly channel: string;
 }
 
@@ -28,7 +28,7 @@ export interface PermitWish extends ToSemaphore, Lot {
 }
 
 /** What becomes of a wish for permits. */
-export type PermitDecision = Granted | Short | Cancelled | Gone;
+export type PermitDecision = Granted | Short | CancelledRequest | Gone;
 
 interface Granted {
   readonly status: "granted";
@@ -53,7 +53,7 @@ interface Short {
   readonly exists: number;
 }
 
-export interface Cancelled {
+export interface CancelledRequest {
   readonly status: "cancelled";
 }
 
@@ -76,21 +76,25 @@ export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> =
     permits,
     saveMs,
   ],
-  reply: countAnswer<Granted | Short | Cancelled>({ granted: ["available"], short: SHORT, cancelled: [] }),
+  reply: countAnswer<Granted | Short | CancelledRequest>({
+    granted: ["available"],
+    short: SHORT,
+    cancelled: [],
+  }),
 });
 
 /** Without a deadline: a cancellation has its effect however late it arrives. */
-function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
+function cancelArgs({ id, memoryMs, settled }: RepeatableRequest): (string | number)[] {
   return [id, memoryMs, settled.join(",")];
 }
 
 /** Takes a wish for permits back; see semaphore-cancel.lua. */
-export const semaphoreCancel: Script<PermitWish, CountAnswer<Cancelled>> = defineScript({
+export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: sources["semaphore-cancel"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
-  reply: countAnswer<Cancelled>({ cancelled: [] }),
+  reply: countAnswer<CancelledRequest>({ cancelled: [] }),
 });
 
 interface Addition extends ToSemaphore {
@@ -162,12 +166,12 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = de
 });
 
 /** Takes a wish for leased permits back; see permit-cancel.lua. */
-export const permitCancel: Script<PermitWish, CountAnswer<Cancelled>> = defineScript({
+export const permitCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: sources["permit-cancel"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
-  reply: countAnswer<Cancelled>({ cancelled: [] }),
+  reply: countAnswer<CancelledRequest>({ cancelled: [] }),
 });
 
 export type PermitRelease =
@@ -235,7 +239,7 @@ interface PermitLook {
   readonly id: string;
 }
 
-interface Permits {
+interface PermitFacts {
   readonly status: "permits";
   /** 1: there is a semaphore; 0: there is none. */
   readonly exists: number;
@@ -246,11 +250,11 @@ interface Permits {
 }
 
 /** Reads what there is of leased permits; see permit-look.lua. */
-export const permitLook: Script<PermitLook, CountAnswer<Permits>> = defineScript({
+export const permitLook: Script<PermitLook, CountAnswer<PermitFacts>> = defineScript({
   source: sources["permit-look"],
   keys: ({ count }) => [count, permitLeasesKey(count)],
   args: ({ channel, id }) => [channel, id],
-  reply: countAnswer<Permits>({ permits: ["exists", "available", "acquired", "leftMs"] }),
+  reply: countAnswer<PermitFacts>({ permits: ["exists", "available", "acquired", "leftMs"] }),
 });
 
 /** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */

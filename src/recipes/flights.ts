@@ -4,7 +4,7 @@ import { reasonOf } from "../runtime/abort-signals.js";
 import { either } from "./either.js";
 
 /** How long a call waits for what is being made. */
-export interface Patience {
+export interface FlightPatience {
   readonly name: string;
   readonly ms: number;
   readonly signal: AbortSignal | undefined;
@@ -18,7 +18,7 @@ const flights = new WeakMap<Holdfast, Map<string, Promise<unknown>>>();
 export async function share<V>(
   holdfast: Holdfast,
   fly: (leftMs: number) => Promise<V>,
-  patience: Patience,
+  patience: FlightPatience,
 ): Promise<V> {
   const { name, ms, clock } = patience;
   const ours = flights.get(holdfast) ?? new Map<string, Promise<unknown>>();
@@ -44,7 +44,7 @@ export async function share<V>(
 }
 
 /** @throws WaitTimeoutError when it takes longer; the reason of the signal */
-async function within<V>(flight: Promise<V>, { name, ms, signal, clock }: Patience): Promise<V> {
+async function within<V>(flight: Promise<V>, { name, ms, signal, clock }: FlightPatience): Promise<V> {
   const landed = new AbortController();
   const ends = either(signal, landed.signal);
   const tooLong = async (): Promise<never> => {

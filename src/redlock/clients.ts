@@ -14,7 +14,7 @@ export type RedlockClient =
   | Holdfast;
 
 /** A client of the program, seen as what ends. */
-interface Ending {
+interface EndingClient {
   quit?(): Promise<unknown>;
   close?(): Promise<unknown>;
   on?(event: "end", listener: () => void): unknown;
@@ -42,7 +42,7 @@ interface Opened {
 }
 
 /** A client, with the Holdfast that has its locks. */
-export interface Member {
+export interface RedlockMember {
   readonly client: RedlockClient;
   readonly holdfast: Holdfast;
   /** As errors name the server; undefined of a Holdfast. */
@@ -60,21 +60,21 @@ export interface Member {
 const MEMBER_TIMEOUT_MS = 200;
 
 /** A program may make a Redlock for each call: those of one client share its Holdfast, and so its connection for messages. */
-const members = new WeakMap<RedlockClient, Member>();
+const members = new WeakMap<RedlockClient, RedlockMember>();
 
 /** @throws TypeError for what is none of them */
-export function memberOf(client: RedlockClient): Member {
+export function memberOf(client: RedlockClient): RedlockMember {
   const known = members.get(client) ?? newMember(client);
   members.set(client, known);
   return known;
 }
 
-function newMember(client: RedlockClient): Member {
+function newMember(client: RedlockClient): RedlockMember {
   if (!(client instanceof Holdfast)) return new OwnMember(client);
   return { client, holdfast: client, server: undefined, held: new Map(), quit: () => client.close() };
 }
 
-class OwnMember implements Member {
+class OwnMember implements RedlockMember {
   readonly client: Exclude<RedlockClient, Holdfast>;
   readonly server: string;
   readonly held = new Map<string, readonly Lease[]>();
@@ -85,7 +85,7 @@ class OwnMember implements Member {
     this.#opened = opened(client);
     this.server = this.#opened.server;
     // Programs end their clients and forget the Redlock: what was opened here goes as well. The client may connect again.
-    (client as Ending).on?.("end", () => void this.#close().catch(() => undefined));
+    (client as EndingClient).on?.("end", () => void this.#close().catch(() => undefined));
   }
 
   get holdfast(): Holdfast {
@@ -95,7 +95,7 @@ class OwnMember implements Member {
 
   async quit(): Promise<void> {
     await this.#close();
-    const connection = this.client as Ending;
+    const connection = this.client as EndingClient;
     if (!isDriver(this.client)) await (connection.quit ?? connection.close)?.call(connection);
   }
 

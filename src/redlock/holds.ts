@@ -10,15 +10,15 @@ import {
   UnavailableError,
 } from "../index.js";
 import { namesOf } from "./arguments.js";
-import type { Member } from "./clients.js";
+import type { RedlockMember } from "./clients.js";
 import { type Settings, waitMsOf } from "./settings.js";
 import { isHeldByRedlock, mayPass, type Votes } from "./votes.js";
 
 /** What one call has: one lease, or, with several clients, one for each resource. */
-export type Held = readonly Lease[];
+export type HeldLeases = readonly Lease[];
 
 /** The holders of all that a call has, as its value. */
-export const holdersOf = (held: Held): string => held.map(({ holder }) => holder).join(", ");
+export const holdersOf = (held: HeldLeases): string => held.map(({ holder }) => holder).join(", ");
 
 /** So long several servers are asked again of which a majority does not answer: their clients may not have connected yet. */
 const PATIENCE_MS = 1_000;
@@ -29,12 +29,12 @@ const PATIENCE_MS = 1_000;
  * @param fail makes what is thrown from what has gone wrong
  */
 export async function take(
-  members: readonly Member[],
+  members: readonly RedlockMember[],
   names: readonly string[],
   terms: LockOptions,
   settings: Settings,
   fail: (error: unknown) => unknown,
-): Promise<Held> {
+): Promise<HeldLeases> {
   const startMs = systemClock.monotonicMs();
   const leftOf = (ms: number) => Math.max(0, Math.ceil(ms - (systemClock.monotonicMs() - startMs)));
   const waitMs = waitMsOf(settings);
@@ -56,7 +56,7 @@ function isUnanswered(error: unknown): boolean {
   );
 }
 
-async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<Held> {
+async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<HeldLeases> {
   const held: Lease[] = [];
   try {
     for (const lock of locks) held.push(await lock.lock(options));
@@ -72,7 +72,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
 }
 
 /** With several clients one for each resource, in an order that all processes have: two calls never wait for each other. */
-function locksFor(members: readonly Member[], names: readonly string[]): readonly Lock[] {
+function locksFor(members: readonly RedlockMember[], names: readonly string[]): readonly Lock[] {
   const [first, ...others] = members.map(({ holdfast }) => holdfast);
   if (first === undefined || names.length === 0) return [];
   if (others.length === 0) return [allOn(first, names)];
@@ -92,7 +92,7 @@ function delayMsOf({ retryDelay, retryJitter }: Settings): number {
   return Math.max(1, Math.round(retryDelay + (2 * environment.random() - 1) * retryJitter));
 }
 
-export async function giveBack(held: Held, votes: Votes): Promise<void> {
+export async function giveBack(held: HeldLeases, votes: Votes): Promise<void> {
   const value = holdersOf(held);
   const outcomes = await Promise.allSettled(held.map((lease) => lease.unlock()));
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
@@ -104,7 +104,7 @@ export async function giveBack(held: Held, votes: Votes): Promise<void> {
 export async function giveBackOf(
   value: string,
   resources: readonly string[],
-  members: readonly Member[],
+  members: readonly RedlockMember[],
   votes: Votes,
 ): Promise<void> {
   const holders = value.split(", ");
@@ -123,7 +123,11 @@ export async function giveBackOf(
 }
 
 /** Frees a lock if exactly that call has it. @throws as `inspect` and `forceUnlock` of a client */
-async function freeFrom(holders: readonly string[], name: string, { holdfast }: Member): Promise<boolean> {
+async function freeFrom(
+  holders: readonly string[],
+  name: string,
+  { holdfast }: RedlockMember,
+): Promise<boolean> {
   const seen = await holdfast.inspect(name);
   const [holder, ...others] = seen.holders;
   if (holder === undefined || others.length > 0 || !holders.includes(holder)) return false;
@@ -131,6 +135,6 @@ async function freeFrom(holders: readonly string[], name: string, { holdfast }: 
 }
 
 /** For how long all that a call has may be trusted, in milliseconds. */
-export function remainingMs(held: Held): number {
+export function remainingMs(held: HeldLeases): number {
   return Math.min(...held.map((lease) => lease.remainingMs()));
 }

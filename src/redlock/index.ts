@@ -7,7 +7,7 @@ export {
   LockError,
   ResourceLockedError,
 } from "./errors.js";
-export { Lock } from "./lock.js";
+export { RedlockLock as Lock } from "./lock.js";
 // By its name as well, as @sesamecare-oss/redlock has it.
 export { Redlock, Redlock as default } from "./redlock.js";
 export type { RedlockAbortSignal } from "./routine.js";

@@ -2,15 +2,15 @@ import { refuseCallback } from "./arguments.js";
 import type { ExecutionResult, ExecutionStats } from "./errors.js";
 
 /** What a lock needs of the Redlock that it is of. */
-export interface Releasing {
-  release(lock: Lock): Promise<ExecutionResult>;
-  extend(lock: Lock, durationMs: number): Promise<Lock>;
-  unlock(lock: Lock): Promise<void>;
+export interface ReleasingRedlock {
+  release(lock: RedlockLock): Promise<ExecutionResult>;
+  extend(lock: RedlockLock, durationMs: number): Promise<RedlockLock>;
+  unlock(lock: RedlockLock): Promise<void>;
 }
 
 /** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
-export class Lock {
-  readonly redlock: Releasing;
+export class RedlockLock {
+  readonly redlock: ReleasingRedlock;
   readonly resources: string[];
   /** The holder as stored in Redis, of several resources or clients all of them. */
   readonly value: string;
@@ -19,7 +19,7 @@ export class Lock {
   expiration: number;
 
   constructor(
-    redlock: Releasing,
+    redlock: ReleasingRedlock,
     resources: string[],
     value: string,
     attempts: readonly Promise<ExecutionStats>[],
@@ -38,7 +38,7 @@ export class Lock {
   }
 
   /** @see Redlock.extend */
-  async extend(durationMs: number, ...callback: readonly unknown[]): Promise<Lock> {
+  async extend(durationMs: number, ...callback: readonly unknown[]): Promise<RedlockLock> {
     refuseCallback(callback[0], "lock.extend(ttl)");
     return this.redlock.extend(this, durationMs);
   }
@@ -56,8 +56,8 @@ export class Lock {
 }
 
 /** A lock of redlock 4: its extension changes it, and its failures are LockErrors. */
-export class ChangingLock extends Lock {
-  extendedAs({ expiration }: Lock): this {
+export class ChangingLock extends RedlockLock {
+  extendedAs({ expiration }: RedlockLock): this {
     this.expiration = expiration;
     return this;
   }

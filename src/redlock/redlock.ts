@@ -2,10 +2,10 @@ import { EventEmitter } from "node:events";
 import { systemClock } from "../clock.js";
 import type { LockOptions } from "../index.js";
 import { namesOf, refuseCallback, resourcesOf } from "./arguments.js";
-import { type Member, memberOf, type RedlockClient } from "./clients.js";
+import { memberOf, type RedlockClient, type RedlockMember } from "./clients.js";
 import { asLockError, ExecutionError, type ExecutionResult, LockError } from "./errors.js";
-import { giveBack, giveBackOf, type Held, holdersOf, remainingMs, take } from "./holds.js";
-import { ChangingLock, Lock } from "./lock.js";
+import { giveBack, giveBackOf, type HeldLeases, holdersOf, remainingMs, take } from "./holds.js";
+import { ChangingLock, RedlockLock } from "./lock.js";
 import { type Routine, routineOf, signalOf } from "./routine.js";
 import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
 import { isAboutLock, Votes } from "./votes.js";
@@ -24,10 +24,10 @@ const LONGEST_WATCHDOG_MS = 86_400_000;
 export class Redlock extends EventEmitter {
   /** As redlock 4 has it. */
   static readonly LockError: typeof LockError = LockError;
-  static readonly Lock: typeof Lock = Lock;
+  static readonly Lock: typeof RedlockLock = RedlockLock;
   readonly clients: Set<RedlockClient>;
   readonly settings: Settings;
-  readonly #members: readonly Member[];
+  readonly #members: readonly RedlockMember[];
 
   /**
    * @param clients one for each independent server or cluster. Each gets a Holdfast of its own, which ends with it; a Holdfast stands for itself
@@ -65,10 +65,10 @@ export class Redlock extends EventEmitter {
     resources: string | readonly string[],
     durationMs: number,
     settings?: Partial<Settings>,
-  ): Promise<Lock> {
+  ): Promise<RedlockLock> {
     refuseCallback(settings, "redlock.acquire(resources, duration)");
     if (typeof resources === "string") return this.lockWithOptions(resources, durationMs, settings ?? {});
-    return this.#acquire(resources, durationMs, settings, Lock);
+    return this.#acquire(resources, durationMs, settings, RedlockLock);
   }
 
   /**
@@ -76,13 +76,13 @@ export class Redlock extends EventEmitter {
    *
    * @throws ExecutionError when too few clients have answered: the lock ends by itself then
    */
-  async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
+  async release(lock: RedlockLock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     refuseCallback(settings, "redlock.release(lock)");
     const released = this.#release(lock, settings);
     return lock instanceof ChangingLock ? released.catch(unreleased(lock)) : released;
   }
 
-  async #release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
+  async #release(lock: RedlockLock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     lock.expiration = 0;
     const held = this.#held.get(lock.value);
     const votes = this.#votesOn(lock.resources);
@@ -103,7 +103,11 @@ export class Redlock extends EventEmitter {
    * @returns the lock with its new expiration; the former one has expired
    * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
    */
-  async extend(existing: Lock, durationMs: number, settings?: Partial<Settings>): Promise<Lock> {
+  async extend(
+    existing: RedlockLock,
+    durationMs: number,
+    settings?: Partial<Settings>,
+  ): Promise<RedlockLock> {
     refuseCallback(settings, "redlock.extend(lock, duration)");
     const extended = this.#extend(existing, durationMs, settings);
     return existing instanceof ChangingLock
@@ -111,7 +115,11 @@ export class Redlock extends EventEmitter {
       : extended;
   }
 
-  async #extend(existing: Lock, durationMs: number, settings?: Partial<Settings>): Promise<Lock> {
+  async #extend(
+    existing: RedlockLock,
+    durationMs: number,
+    settings?: Partial<Settings>,
+  ): Promise<RedlockLock> {
     checkDuration(durationMs);
     const startMs = systemClock.wallMs();
     const { resources, value, expiration } = existing;
@@ -130,7 +138,7 @@ export class Redlock extends EventEmitter {
     votes.succeed(value);
     existing.expiration = 0;
     const driftMs = driftMsOf(settingsOf(settings, this.settings), durationMs);
-    return new Lock(
+    return new RedlockLock(
       this,
       resources,
       value,
@@ -190,7 +198,7 @@ export class Redlock extends EventEmitter {
     resource: string | readonly string[],
     ttlMs: number,
     ...callback: readonly unknown[]
-  ): Promise<Lock> {
+  ): Promise<RedlockLock> {
     refuseCallback(callback[0], "redlock.lock(resource, ttl)");
     return this.lockWithOptions(resource, ttlMs, {});
   }
@@ -201,7 +209,7 @@ export class Redlock extends EventEmitter {
     ttlMs: number,
     options: Partial<Settings>,
     ...callback: readonly unknown[]
-  ): Promise<Lock> {
+  ): Promise<RedlockLock> {
     refuseCallback(callback[0], "redlock.lockWithOptions(resource, ttl, options)");
     const settings = settingsOf(options, this.settings);
     return this.#acquire(resource, ttlMs, options, ChangingLock).catch(
@@ -215,12 +223,12 @@ export class Redlock extends EventEmitter {
     ttlMs: number,
     options: Partial<Settings>,
     ...callback: readonly unknown[]
-  ): Promise<Lock> {
+  ): Promise<RedlockLock> {
     return this.lockWithOptions(resource, ttlMs, options, ...callback);
   }
 
   /** As redlock 4 has it. */
-  async unlock(lock: Lock, ...callback: readonly unknown[]): Promise<void> {
+  async unlock(lock: RedlockLock, ...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "redlock.unlock(lock)");
     await this.release(lock).catch(unreleased(lock));
   }
@@ -232,7 +240,7 @@ export class Redlock extends EventEmitter {
     );
   }
 
-  get #held(): Map<string, Held> {
+  get #held(): Map<string, HeldLeases> {
     const [first] = this.#members;
     return first?.held ?? new Map();
   }
@@ -241,8 +249,8 @@ export class Redlock extends EventEmitter {
     given: string | readonly string[],
     durationMs: number,
     overrides: Partial<Settings> | undefined,
-    kind: typeof Lock,
-  ): Promise<Lock> {
+    kind: typeof RedlockLock,
+  ): Promise<RedlockLock> {
     checkDuration(durationMs);
     const resources = resourcesOf(given) as string[];
     const settings = settingsOf(overrides, this.settings);
@@ -258,7 +266,7 @@ export class Redlock extends EventEmitter {
     return new kind(this, resources, value, votes.attempts, expirationOf(held, endMs));
   }
 
-  #take(resources: readonly string[], terms: LockOptions, settings: Settings): Promise<Held> {
+  #take(resources: readonly string[], terms: LockOptions, settings: Settings): Promise<HeldLeases> {
     return take(this.#members, namesOf(resources), terms, settings, (error) => {
       const votes = this.#votesOn(resources);
       if (!votes.fail(error)) return error;
@@ -291,16 +299,16 @@ function unlocked(resources: readonly string[], { retryCount }: Settings): (erro
   return asLockError(`Exceeded ${retryCount} attempts to lock the resource "${resources.join(",")}".`, 1);
 }
 
-function unextended({ resources, expiration }: Lock, settings: Settings): (error: unknown) => never {
+function unextended({ resources, expiration }: RedlockLock, settings: Settings): (error: unknown) => never {
   if (expiration >= systemClock.wallMs()) return unlocked(resources, settings);
   const names = resources.join(",");
   return asLockError(`Cannot extend lock on resource "${names}" because the lock has already expired.`, 0);
 }
 
-function unreleased({ resources }: Lock): (error: unknown) => never {
+function unreleased({ resources }: RedlockLock): (error: unknown) => never {
   return asLockError(`Unable to fully release the lock on resource "${resources.join(",")}".`);
 }
 
-function expirationOf(held: Held, endMs: number): number {
+function expirationOf(held: HeldLeases, endMs: number): number {
   return Math.floor(Math.min(endMs, systemClock.wallMs() + remainingMs(held)));
 }

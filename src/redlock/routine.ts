@@ -1,4 +1,4 @@
-import type { Held } from "./holds.js";
+import type { HeldLeases } from "./holds.js";
 import type { Settings } from "./settings.js";
 
 /** The signal of a routine. As redlock 5 has it. */
@@ -25,7 +25,7 @@ export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | un
  * @param lost makes the error of the signal from the reason of a lease
  */
 export function signalOf(
-  held: Held,
+  held: HeldLeases,
   lost: (reason: unknown) => Error,
 ): { readonly signal: RedlockAbortSignal; readonly end: () => void } {
   const controller = new AbortController();

@@ -11,17 +11,17 @@ import {
   WrongTypeError,
 } from "../index.js";
 import { isOver as isEnded } from "../runtime/command-failures.js";
-import type { Member, RedlockClient } from "./clients.js";
+import type { RedlockClient, RedlockMember } from "./clients.js";
 import { type ExecutionStats, ResourceLockedError } from "./errors.js";
 
 /** What the clients have said to one operation. */
 export class Votes {
-  readonly #members: readonly Member[];
+  readonly #members: readonly RedlockMember[];
   readonly #resources: number;
   readonly #for = new Set<RedlockClient>();
   readonly #against = new Map<RedlockClient, Error>();
 
-  constructor(members: readonly Member[], resources: number) {
+  constructor(members: readonly RedlockMember[], resources: number) {
     this.#members = members;
     this.#resources = resources;
   }
@@ -51,11 +51,11 @@ export class Votes {
     return this.#for.size + this.errors.filter(isOver).length >= this.#quorum;
   }
 
-  for({ client }: Member): void {
+  for({ client }: RedlockMember): void {
     this.#for.add(client);
   }
 
-  against({ client }: Member, error: unknown): void {
+  against({ client }: RedlockMember, error: unknown): void {
     this.#against.set(client, types.isNativeError(error) ? error : new Error(String(error)));
   }
 

@@ -93,7 +93,7 @@ class Queued extends Link {
   }
 }
 
-interface Services {
+interface AdmissionServices {
   readonly driver: Pick<Driver, "placeOf">;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -115,7 +115,7 @@ export class Admission {
   /** By slot, so that acquisitions of one key keep their order when its slot moves to another server. */
   readonly #lanes = new Map<number, Lane>();
 
-  constructor({ driver, clock, commands }: Services) {
+  constructor({ driver, clock, commands }: AdmissionServices) {
     this.#driver = driver;
     this.#clock = clock;
     this.#commands = commands;

@@ -43,7 +43,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** Where replicas are required, the cluster is asked so often which master has which slot, while something is held. */
 const LOOK_MS = 1_000;
 
-interface Services {
+interface ConfirmationServices {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly wheel: HashedWheelTimer;
@@ -61,14 +61,14 @@ interface Services {
  * nothing is sent.
  */
 export class Confirmations {
-  readonly #services: Services;
+  readonly #services: ConfirmationServices;
   readonly #end: (() => void) | undefined;
   /** When a server has changed last, on the monotonic clock. */
   #movedMs = Number.NEGATIVE_INFINITY;
   #looking: Timeout | undefined;
   #stopped = false;
 
-  constructor(services: Services) {
+  constructor(services: ConfirmationServices) {
     this.#services = services;
     this.#end = services.driver.onMoved?.(this.#onMoved);
   }
@@ -129,7 +129,7 @@ export class Confirmations {
     const wanted = batch.filter((one) => this.#isWanted(one));
     const [first] = wanted;
     if (first === undefined) return;
-    let asked: readonly Asked[] = [];
+    let asked: readonly AskedQuestion[] = [];
     const input = () => {
       asked = wanted.map((one) => ({ one, place: this.#placeOf(one), question: one.question() }));
       return asked.map(({ question }) => question.confirmation);
@@ -161,7 +161,11 @@ export class Confirmations {
   }
 
   /** @returns false when it is to be asked about again */
-  #settle({ one, place, question }: Asked, answer: RenewAnswer | undefined, isShort: boolean): boolean {
+  #settle(
+    { one, place, question }: AskedQuestion,
+    answer: RenewAnswer | undefined,
+    isShort: boolean,
+  ): boolean {
     if (answer?.status === "lost") return one.missing(question);
     // It may have moved once more: only the server that has it now can confirm it.
     if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;
@@ -184,7 +188,7 @@ export class Confirmations {
   }
 }
 
-interface Asked {
+interface AskedQuestion {
   readonly one: Confirmable;
   /** Where it was then. */
   readonly place: string;

@@ -25,7 +25,7 @@ export interface Sighted {
   readonly resets: number;
 }
 
-interface Services {
+interface FairQueueServices {
   readonly clientId: string;
   readonly subscriptions: Subscriptions;
   /** Sends a question about these entries. */
@@ -43,7 +43,7 @@ interface Services {
 export class FairQueue {
   readonly #clientId: string;
   readonly #subscriptions: Subscriptions;
-  readonly #ask: Services["ask"];
+  readonly #ask: FairQueueServices["ask"];
   readonly #channel: string;
   /** The calls that messages may name, by thread id. */
   readonly #entries = new Map<string, FairWaiter>();
@@ -60,7 +60,7 @@ export class FairQueue {
   /** The call that listens to its own channel. */
   #jvmListener: { readonly entry: FairWaiter; readonly unlisten: () => void } | undefined;
 
-  constructor(channel: string, { clientId, subscriptions, ask }: Services) {
+  constructor(channel: string, { clientId, subscriptions, ask }: FairQueueServices) {
     this.#channel = channel;
     this.#clientId = clientId;
     this.#subscriptions = subscriptions;

@@ -8,7 +8,7 @@ import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-interface Services {
+interface FairQueuesServices {
   readonly clientId: string;
   readonly commands: Commands;
   readonly subscriptions: Subscriptions;
@@ -28,13 +28,13 @@ const SOON = Promise.resolve();
  * call waits.
  */
 export class FairQueues {
-  readonly #services: Services;
+  readonly #services: FairQueuesServices;
   readonly #queues = new Map<string, FairQueue>();
   /** Those that are asked for in this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timeout | undefined;
 
-  constructor(services: Services) {
+  constructor(services: FairQueuesServices) {
     this.#services = services;
   }
 
@@ -122,7 +122,11 @@ export class FairQueues {
     }
   }
 
-  async #refresh(parts: readonly Part[], why: "timer" | "reconnect", divisible: boolean): Promise<void> {
+  async #refresh(
+    parts: readonly LockEntries[],
+    why: "timer" | "reconnect",
+    divisible: boolean,
+  ): Promise<void> {
     const input = () =>
       parts.map(({ key, channel, entries }) => ({
         key,
@@ -149,14 +153,14 @@ export class FairQueues {
 }
 
 /** What one command says about one lock. */
-interface Part {
+interface LockEntries {
   readonly key: string;
   readonly channel: string;
   readonly entries: FairWaiter[];
 }
 
-function byKey(batch: readonly FairWaiter[]): ReadonlyMap<string, Part> {
-  const parts = new Map<string, Part>();
+function byKey(batch: readonly FairWaiter[]): ReadonlyMap<string, LockEntries> {
+  const parts = new Map<string, LockEntries>();
   for (const entry of batch) {
     const part = parts.get(entry.key) ?? { key: entry.key, channel: entry.channel, entries: [] };
     parts.set(entry.key, part);

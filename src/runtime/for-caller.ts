@@ -1,7 +1,7 @@
 import { HoldfastError, LeaseLostError } from "../errors.js";
 
 /** What a call is about. */
-export interface Subject {
+export interface CallSubject {
   /** The name that the program uses. */
   readonly name: string;
   /** As events tell it: `fair-lock`. */
@@ -14,7 +14,7 @@ interface Heeding {
 }
 
 /** The subject in the words of an error: `fair lock "order:7"`. */
-function titleOf({ name, kind }: Subject): string {
+function titleOf({ name, kind }: CallSubject): string {
   const words = typeof kind === "string" ? kind : kind.name;
   return `${words.replace(/-(?=\w+$)/, " ")} "${name}"`;
 }
@@ -28,7 +28,7 @@ function titleOf({ name, kind }: Subject): string {
  *
  * @param subject undefined for a call that is about no lock
  */
-export function forCaller(error: unknown, subject: Subject | undefined, waiter?: Heeding): unknown {
+export function forCaller(error: unknown, subject: CallSubject | undefined, waiter?: Heeding): unknown {
   if (!(error instanceof HoldfastError) || waiter?.isReasonOfSignal(error)) return error;
   if (subject === undefined) return copyOf(error);
   const { message } = error;
@@ -75,7 +75,7 @@ export function lossForCaller<E extends HoldfastError>(loss: E): E {
 }
 
 /** For a caller that joins the work of an earlier call. */
-export async function alsoForCaller(underWay: Promise<void>, subject: Subject): Promise<void> {
+export async function alsoForCaller(underWay: Promise<void>, subject: CallSubject): Promise<void> {
   try {
     await underWay;
   } catch (error) {

@@ -8,13 +8,13 @@ import type { Patience } from "./patience.js";
 import type { Command, Started } from "./pending-command.js";
 
 /** The part for one key of a command that may be about many. */
-export interface Request<Item, Answer> {
+export interface GroupedRequest<Item, Answer> {
   readonly key: string;
   /** Whether it has a deadline, after which it changes nothing. */
   readonly limited: boolean;
   readonly patience: Patience;
   /** Whether both can be asked in one command of their script. */
-  isLike(other: Request<Item, Answer>): boolean;
+  isLike(other: GroupedRequest<Item, Answer>): boolean;
   /**
    * What to send, made again for each sending.
    * @param notAfterMs on the server's clock, when the command is given up; 0 without a limit
@@ -55,7 +55,7 @@ export class Groups {
   }
 
   /** As {@link Commands.exchange}, for one key. */
-  send<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
+  send<Item, Answer>(script: GroupScript<Item, Answer>, request: GroupedRequest<Item, Answer>): void {
     const { timeoutMs, replicated = true } = request.patience;
     // A request with a shorter timeout, or without a wait for replicas, would wait for the rest of its group: it is sent alone.
     if (!this.#enabled || timeoutMs !== undefined || !replicated) {
@@ -87,14 +87,19 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   readonly key: string;
   patience: Patience;
   readonly #commands: Commands;
-  readonly #first: Request<Item, Answer>;
+  readonly #first: GroupedRequest<Item, Answer>;
   /** With the first. */
-  readonly #requests: Request<Item, Answer>[];
+  readonly #requests: GroupedRequest<Item, Answer>[];
   /** The time limit of the command: where it fails, each request is sent by itself with the same. */
   #started: Started | undefined;
   #resets = 0;
 
-  constructor(commands: Commands, script: GroupScript<Item, Answer>, first: Request<Item, Answer>, slot = 0) {
+  constructor(
+    commands: Commands,
+    script: GroupScript<Item, Answer>,
+    first: GroupedRequest<Item, Answer>,
+    slot = 0,
+  ) {
     this.slot = slot;
     this.script = script;
     this.key = first.key;
@@ -105,7 +110,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   }
 
   /** @returns whether the request goes with those that are there */
-  takes(request: Request<Item, Answer>): boolean {
+  takes(request: GroupedRequest<Item, Answer>): boolean {
     const [first, requests] = [this.#first, this.#requests];
     const most = this.script.mostKeys ?? MOST_REQUESTS;
     if (requests.length >= most || first.limited !== request.limited || !first.isLike(request)) return false;

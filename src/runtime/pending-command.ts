@@ -23,7 +23,7 @@ export interface Command<Input, Reply> {
 }
 
 /** Hears of a try that was not answered: it may be sent again. */
-type Unanswered = (pending: AnyPendingCommand, error: unknown) => void;
+type TellUnanswered = (pending: AnyPendingCommand, error: unknown) => void;
 
 /** Ends the try of a command that is under way. */
 interface Ends {
@@ -44,7 +44,7 @@ const FIRST_BACKOFF_MS = 20;
 /** A command through all its tries, until it is answered or given up: the one record of it, and the ticket of each try. */
 export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bound {
   readonly command: Command<Input, Reply>;
-  readonly unanswered: Unanswered;
+  readonly unanswered: TellUnanswered;
   readonly timeoutMs: number;
   readonly endMs: number;
   doubtful: number;
@@ -66,7 +66,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   constructor(
     command: Command<Input, Reply>,
     sender: Ends,
-    unanswered: Unanswered,
+    unanswered: TellUnanswered,
     sentAt: Instant,
     { timeoutMs, endMs }: Bound,
     doubtful = 0,

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Request } from "../protocol/count-scripts.js";
+import type { RepeatableRequest } from "../protocol/count-scripts.js";
 import { requestsKey } from "../protocol/names.js";
 import type { Commands } from "./commands.js";
 import type { Deadline } from "./deadline.js";
@@ -60,7 +60,7 @@ class Book {
   }
 }
 
-interface Services {
+interface RequestServices {
   readonly clientId: string;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -71,13 +71,13 @@ interface Services {
  * repeat has no second effect; the next request about the same value makes it forget the answers to those that cannot be repeated any more.
  */
 export class Requests {
-  readonly #services: Services;
+  readonly #services: RequestServices;
   readonly #memoryMs: number;
   readonly #books = new Map<string, Book>();
   #latestId = 0;
   #sweepAtSize = SMALLEST_SWEEP;
 
-  constructor(services: Services) {
+  constructor(services: RequestServices) {
     this.#services = services;
     this.#memoryMs = MEMORY_MS + TIMEOUTS_UNDER_WAY * services.commands.timeoutMs;
   }
@@ -140,7 +140,7 @@ export class OpenRequest {
   }
 
   /** The request, as a command that is sent now tells it. */
-  next(): Request {
+  next(): RepeatableRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
     const notAfterMs = commands.notAfterMs(count);

@@ -9,7 +9,7 @@ import type { Server, ServerClocks } from "./server-clocks.js";
 import type { UnderWay } from "./under-way.js";
 
 /** The services that a sender uses. */
-interface Services {
+interface SenderServices {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly replication: Replication;
@@ -27,7 +27,7 @@ export class Sender {
   /** When the first command was sent since a server has last answered in time, be it with a refusal. */
   #silentSinceMs: number | undefined;
 
-  constructor({ driver, clock, replication, clocks, underWay }: Services) {
+  constructor({ driver, clock, replication, clocks, underWay }: SenderServices) {
     this.#driver = driver;
     this.#clock = clock;
     this.#replication = replication;

@@ -29,7 +29,7 @@ export class Server {
 }
 
 /** A command as it was sent. */
-interface Sent {
+interface SentCommand {
   readonly command: { readonly key: string };
   /** The one that had its key when it was sent. */
   readonly server: Server | undefined;
@@ -68,7 +68,7 @@ export class ServerClocks {
    * @param serverMs what the answer to the command says
    * @returns the clock; undefined when it is not known which server has answered
    */
-  read({ command, server, sentAt, resets }: Sent, serverMs: number): ServerClock | undefined {
+  read({ command, server, sentAt, resets }: SentCommand, serverMs: number): ServerClock | undefined {
     const answering = this.serverOf(command.key);
     // The key has moved meanwhile: either server may have answered. With the place "" it was sent before there was a connection, and has
     // not moved.

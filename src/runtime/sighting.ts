@@ -1,5 +1,5 @@
 /** The holder of a lock and the rest of its lease, as Redis has answered. */
-export interface Seen {
+export interface SeenHolder {
   readonly holder: string;
   /** Milliseconds its lease has left; -1 without a TTL. */
   readonly ttlMs: number;
@@ -8,7 +8,7 @@ export interface Seen {
 }
 
 /** A holder that was seen, and when. */
-export interface Sighting extends Omit<Seen, "own"> {
+export interface Sighting extends Omit<SeenHolder, "own"> {
   /** On the monotonic clock. */
   readonly seenMs: number;
 }

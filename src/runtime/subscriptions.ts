@@ -14,7 +14,7 @@ export interface Listener {
   onFailure(): void;
 }
 
-interface Services {
+interface SubscriptionServices {
   readonly driver: Driver;
   readonly commands: Pick<Commands, "publishes" | "timeoutMs" | "about">;
   readonly wheel: HashedWheelTimer;
@@ -26,11 +26,11 @@ const LINGER_MS = 10_000;
 /** One subscription for each channel, shared by all its listeners. */
 export class Subscriptions {
   readonly #driver: Driver;
-  readonly #commands: Services["commands"];
+  readonly #commands: SubscriptionServices["commands"];
   readonly #wheel: HashedWheelTimer;
   readonly #channels = new Map<string, Channel>();
 
-  constructor({ driver, commands, wheel }: Services) {
+  constructor({ driver, commands, wheel }: SubscriptionServices) {
     this.#driver = driver;
     this.#commands = commands;
     this.#wheel = wheel;

@@ -1,13 +1,13 @@
 import type { Clock } from "../clock.js";
 
 /** A plain semaphore. */
-interface Semaphore {
+interface SemaphoreKey {
   readonly key: string;
   readonly kind: string;
 }
 
 /** The permits of one plain semaphore that a client has taken, and has not given back. */
-export interface Taken extends Semaphore {
+export interface Taken extends SemaphoreKey {
   permits: number;
   /** Since when it has had some, on the monotonic clock. */
   readonly sinceMs: number;
@@ -28,14 +28,14 @@ export class TakenPermits {
     this.#clock = clock;
   }
 
-  took({ key, kind }: Semaphore, permits: number): void {
+  took({ key, kind }: SemaphoreKey, permits: number): void {
     const known = this.#taken.get(key);
     if (known !== undefined) known.permits += permits;
     else if (permits > 0 && this.#taken.size < MOST_NAMES)
       this.#taken.set(key, { key, kind, permits, sinceMs: this.#clock.monotonicMs() });
   }
 
-  gaveBack({ key }: Semaphore, permits: number): void {
+  gaveBack({ key }: SemaphoreKey, permits: number): void {
     const known = this.#taken.get(key);
     if (known === undefined) return;
     known.permits -= permits;
@@ -43,7 +43,7 @@ export class TakenPermits {
   }
 
   /** The semaphore is deleted, with all its permits. */
-  forget({ key }: Semaphore): void {
+  forget({ key }: SemaphoreKey): void {
     this.#taken.delete(key);
   }
 

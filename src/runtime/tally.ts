@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import { TakenPermits } from "./taken-permits.js";
 
 /** What a call was about. */
-interface Subject {
+interface CountedSubject {
   readonly key: string;
   readonly kind: string | { readonly name: string };
 }
@@ -31,7 +31,7 @@ export interface SeenLoss {
 }
 
 /** What was counted since it was last taken. */
-export interface Counted {
+export interface CountedCalls {
   readonly stats: ReadonlyMap<string, CallStats>;
   /** How many were not counted, as there were too many names. */
   uncounted: number;
@@ -59,7 +59,7 @@ export class Tally {
   }
 
   /** A call has ended that had to wait, or has not got what it wanted. One that was cancelled or has failed tells nothing of the lock. */
-  ended(subject: Subject, end: string, { waitedMs }: { readonly waitedMs: number }): void {
+  ended(subject: CountedSubject, end: string, { waitedMs }: { readonly waitedMs: number }): void {
     if (end !== "entered" && end !== "refused" && end !== "over") return;
     const stats = this.#of(subject);
     if (stats === undefined) return;
@@ -69,7 +69,7 @@ export class Tally {
     stats.waitMsMax = Math.max(stats.waitMsMax, waitedMs);
   }
 
-  lost(subject: Subject, reason: string): void {
+  lost(subject: CountedSubject, reason: string): void {
     const stats = this.#of(subject);
     if (stats !== undefined) stats.lost += 1;
     this.losses.push({ key: subject.key, reason, sinceMs: this.#clock.monotonicMs() });
@@ -77,7 +77,7 @@ export class Tally {
   }
 
   /** What was counted, to be told. */
-  take(): Counted {
+  take(): CountedCalls {
     const counted = { stats: this.#stats, uncounted: this.#uncounted };
     this.#stats = new Map();
     this.#uncounted = 0;
@@ -85,7 +85,7 @@ export class Tally {
   }
 
   /** It could not be told: it is part of what is told next. */
-  putBack({ stats, uncounted }: Counted): void {
+  putBack({ stats, uncounted }: CountedCalls): void {
     this.#uncounted += uncounted;
     for (const before of stats.values()) {
       const now = this.#of(before);
@@ -98,7 +98,7 @@ export class Tally {
     }
   }
 
-  #of({ key, kind }: Subject): CallStats | undefined {
+  #of({ key, kind }: CountedSubject): CallStats | undefined {
     const kindName = typeof kind === "string" ? kind : kind.name;
     const id = `${kindName}:${key}`;
     const known = this.#stats.get(id);

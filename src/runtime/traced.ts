@@ -19,7 +19,7 @@ interface Begun {
   readonly terms: Pick<AcquireEvent, "leaseMs" | "renewed"> & { readonly note?: string | undefined };
 }
 
-interface Wanted {
+interface TracedAcquire {
   readonly waiter: Waiter;
   readonly waits: boolean;
   readonly attempts: number;
@@ -29,7 +29,7 @@ interface Wanted {
 /** Runs an acquisition inside its tracing channel. To be called where that has subscribers. */
 export function traced<T>(
   { client, name, kind, terms }: Begun,
-  wish: Wanted,
+  wish: TracedAcquire,
   acquire: () => Promise<T | undefined>,
   describe: (acquired: T) => Acquired,
 ): Promise<T | undefined> {

@@ -6,7 +6,7 @@ import { isWakeUp } from "../protocol/messages.js";
 import type { Awaited } from "./awaited.js";
 import { withKnownOutcome } from "./command-failures.js";
 import { LineAnswers } from "./line-answers.js";
-import type { Seen, Sighting } from "./sighting.js";
+import type { SeenHolder, Sighting } from "./sighting.js";
 import type { Subscriptions } from "./subscriptions.js";
 import type { Waiter } from "./waiter.js";
 import { type UsableYield, Yields } from "./yields.js";
@@ -218,7 +218,7 @@ export class WaitLine {
    * The lock was seen held, by others or by the waiter of this line that just took it.
    * @param soonestMs to ask again by then in any case
    */
-  seenHeld({ holder, ttlMs, own = true }: Seen, soonestMs: number = Number.POSITIVE_INFINITY): void {
+  seenHeld({ holder, ttlMs, own = true }: SeenHolder, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
     this.#sighting = { holder, ttlMs, seenMs };
     this.isElsewhere = !own;

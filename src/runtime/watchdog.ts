@@ -118,7 +118,7 @@ export class Watchdog {
   }
 
   /** Never rejects. What is not answered is tried again, until it is answered or no longer held. */
-  async #renew(batch: readonly Renewable[], turn: Turn): Promise<void> {
+  async #renew(batch: readonly Renewable[], turn: BeatTry): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     for (const renewable of wanted) {
@@ -160,7 +160,7 @@ export class Watchdog {
   #settle(
     renewable: Renewable,
     answer: RenewAnswer | undefined,
-    { sentAt, at, shortfall }: Answered,
+    { sentAt, at, shortfall }: RenewalFacts,
   ): boolean {
     // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
     if (renewable.watchdog !== this) return true;
@@ -180,7 +180,7 @@ export class Watchdog {
     }
   }
 
-  #retry(batch: readonly Renewable[], turn: Turn, error: unknown): void {
+  #retry(batch: readonly Renewable[], turn: BeatTry, error: unknown): void {
     const wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     if (events.renewalFailed.hasSubscribers) {
@@ -190,7 +190,7 @@ export class Watchdog {
     this.#wheel.schedule(turn.retryMs, () => void this.#renew(wanted, { ...turn, retryMs }));
   }
 
-  #tell(locks: number, { beatMs }: Turn, { sentAt, at }: Answered, leastMs: number): void {
+  #tell(locks: number, { beatMs }: BeatTry, { sentAt, at }: RenewalFacts, leastMs: number): void {
     events.renewalDone.publish({
       ...this.#commands.about,
       locks,
@@ -212,7 +212,7 @@ export class Watchdog {
 }
 
 /** One try of what a beat has begun. */
-interface Turn {
+interface BeatTry {
   /** When the beat was to come, on the monotonic clock. */
   readonly beatMs: number;
   /** The pause before the next try. */
@@ -220,7 +220,7 @@ interface Turn {
 }
 
 /** The facts that all renewals of one command share. */
-interface Answered {
+interface RenewalFacts {
   readonly sentAt: Instant;
   /** When the answer came. */
   readonly at: Instant;

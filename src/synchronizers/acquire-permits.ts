@@ -12,7 +12,7 @@ import { type GrantedPermits, PermitCommand, type PermitSource } from "./permit-
 import { ASKS_EACH_MS, SavingTurns } from "./saving-turns.js";
 
 /** What one call wants. */
-interface Wanted {
+interface WantedPermits {
   readonly permits: number;
   readonly waiter: Waiter;
   /** Whether the call may wait. */
@@ -28,7 +28,7 @@ export interface InVain {
 }
 
 /** What a call comes to. @param granted undefined: there were not enough in time */
-type Come<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<T> | T;
+type PermitsResult<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<T> | T;
 
 /**
  * Takes permits, waiting for as long as the waiter does.
@@ -37,8 +37,8 @@ type Come<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<
  */
 export function acquirePermits<Granted, T>(
   source: PermitSource<Granted>,
-  wanted: Wanted,
-  come: Come<Granted, T>,
+  wanted: WantedPermits,
+  come: PermitsResult<Granted, T>,
 ): Promise<T> {
   if (!isTraced(events.acquire)) return new PermitAcquisition(source, wanted, come).run();
   const { count, terms } = source;
@@ -63,7 +63,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   /** Runs something in the caller's async context; undefined where the event of a call that waits has no subscriber. */
   #inCallersContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   available: InVain["available"];
-  readonly #come: Come<Granted, T>;
+  readonly #come: PermitsResult<Granted, T>;
   /** When permits are saved up for it; undefined for one that wants a single permit, or may not wait. */
   readonly #turns: SavingTurns | undefined;
   /** The latest attempt that may have had permits saved up, also when it was not answered. */
@@ -73,7 +73,11 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   #late: Promise<Granted | undefined> | undefined;
   #lateEnd: ((granted: Granted | undefined) => void) | undefined;
 
-  constructor(source: PermitSource<Granted>, { permits, waiter, waits }: Wanted, come: Come<Granted, T>) {
+  constructor(
+    source: PermitSource<Granted>,
+    { permits, waiter, waits }: WantedPermits,
+    come: PermitsResult<Granted, T>,
+  ) {
     super(source.count, waiter);
     const { client } = source.count;
     this.source = source;

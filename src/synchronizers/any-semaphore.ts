@@ -14,7 +14,7 @@ import type { PermitSource } from "./permit-command.js";
 export const MOST_PERMITS: number = 2 ** 31 - 1;
 
 /** What a call that wants permits was given. */
-export interface Asked<Options> {
+export interface AskedPermits<Options> {
   readonly permits: number;
   readonly options: Options;
 }
@@ -23,7 +23,7 @@ export interface Asked<Options> {
 export function askedFor<Options extends object>(
   first: number | Options = 1,
   second?: Options,
-): Asked<Options> {
+): AskedPermits<Options> {
   if (typeof first !== "object") {
     return { permits: first, options: second === undefined ? ({} as Options) : second };
   }
@@ -31,7 +31,7 @@ export function askedFor<Options extends object>(
   return { permits: 1, options: first };
 }
 
-export interface AskedToUse<Options, Body> extends Asked<Options> {
+export interface AskedPermitsToUse<Options, Body> extends AskedPermits<Options> {
   readonly body: Body;
 }
 
@@ -39,7 +39,7 @@ export interface AskedToUse<Options, Body> extends Asked<Options> {
 export function askedToUse<Options extends object, Body>(
   method: "using" | "tryUsing",
   given: readonly unknown[],
-): AskedToUse<Options, Body> {
+): AskedPermitsToUse<Options, Body> {
   const body = given.at(-1);
   checkBody(method, body);
   const [first, second] = given.slice(0, -1) as [(number | Options)?, Options?];
@@ -126,14 +126,14 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
   }
 
   /** @throws TypeError, RangeError for arguments that are wrong */
-  protected abstract sourceOf(asked: Asked<Options>): PermitSource<Granted>;
+  protected abstract sourceOf(asked: AskedPermits<Options>): PermitSource<Granted>;
 
   /**
    * @param asking throws for arguments that are wrong
    * @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say
    * @param come what the call comes to, without permits when there were not enough in time; called in the caller's async context
    */
-  protected take<T, A extends Asked<Options>>(
+  protected take<T, A extends AskedPermits<Options>>(
     asking: () => A,
     defaultWaitMs: number | undefined,
     come: (granted: Granted | undefined, call: InVain, asked: A) => T | Promise<T>,

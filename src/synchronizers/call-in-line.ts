@@ -10,7 +10,7 @@ import type { Count } from "./count.js";
  * The states of a call, as those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, it has
  * what it wants; `over`, its time is up, or it may not wait; `cancelled`, `failed`.
  */
-type State = "waiting" | "asking" | "entered" | "over" | "cancelled" | "failed";
+type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "failed";
 
 /**
  * One call that wants something of a count, and so asks Redis: once, or as the head of a line of calls that want the same. An answer or a
@@ -30,7 +30,7 @@ export abstract class CallInLine<T> {
   waitEndedBy: WaitEnd = "free";
   /** Whether it has asked or slept. */
   #hasBegun = false;
-  #state: State = "waiting";
+  #state: CallState = "waiting";
   #error: unknown;
   /** Has the caller's promise go on. */
   #tell: (() => void) | undefined;
@@ -170,7 +170,7 @@ export abstract class CallInLine<T> {
     this.#end("cancelled");
   };
 
-  #end(state: State): void {
+  #end(state: CallState): void {
     this.#state = state;
     // What cancels its line, or the caller from now on, comes too late for this call.
     this.waiter.onCancel = undefined;

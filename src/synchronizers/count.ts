@@ -1,6 +1,11 @@
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
-import { type CountAnswer, countLook, type Decision, type Request } from "../protocol/count-scripts.js";
+import {
+  type CountAnswer,
+  countLook,
+  type Decision,
+  type RepeatableRequest,
+} from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
@@ -11,10 +16,10 @@ import type { Patience } from "../runtime/patience.js";
 import type { Command } from "../runtime/pending-command.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { OpenRequest } from "../runtime/requests.js";
-import type { Counted } from "../threads/permit-holds.js";
+import type { CountIdentity } from "../threads/permit-holds.js";
 
 /** What nobody owns: the permits of a semaphore, or the count of a latch. */
-export interface Count extends Counted {
+export interface Count extends CountIdentity {
   readonly client: Client;
 }
 
@@ -31,11 +36,11 @@ export type Decided<Told extends Decision> = Told & {
 };
 
 /** What is to be decided by a request, and what hears of it. */
-interface Question<Input, Told extends Decision> {
+interface CountQuestion<Input, Told extends Decision> {
   readonly script: Script<Input, CountAnswer<Told>>;
   readonly patience: Patience;
   /** Made anew for each time that it is sent. */
-  input(request: Request): Input;
+  input(request: RepeatableRequest): Input;
   decided(decision: Decided<Told>): void;
   /** @param error UnavailableError, WrongTypeError, ClientClosedError */
   failed(error: unknown): void;
@@ -51,11 +56,11 @@ export class Deciding<Input, Told extends Decision> implements Command<Input, Co
   readonly patience: Patience;
   readonly #count: Count;
   readonly #request: OpenRequest;
-  readonly #question: Question<Input, Told>;
+  readonly #question: CountQuestion<Input, Told>;
   #tries = 0;
   #repeated = false;
 
-  constructor(count: Count, request: OpenRequest, question: Question<Input, Told>) {
+  constructor(count: Count, request: OpenRequest, question: CountQuestion<Input, Told>) {
     this.key = count.key;
     this.script = question.script;
     this.patience = question.patience;
@@ -101,7 +106,7 @@ export function decide<Input, Told extends Decision>(
   count: Count,
   request: OpenRequest,
   script: Script<Input, CountAnswer<Told>>,
-  input: (request: Request) => Input,
+  input: (request: RepeatableRequest) => Input,
   patience: Patience = {},
 ): Promise<Decided<Told>> {
   return new Promise((decided, failed) => {
@@ -131,7 +136,7 @@ interface Persistence<Status> {
 export async function change<Input, Told extends Decision>(
   count: Count,
   script: Script<Input, CountAnswer<Told>>,
-  input: (request: Request) => Input,
+  input: (request: RepeatableRequest) => Input,
   { goesOn = false, after }: Persistence<Told["status"]> = {},
 ): Promise<Decided<Told>> {
   const request = count.client.requests.begin(count.key);

@@ -1,7 +1,7 @@
 import { UnavailableError } from "../errors.js";
-import type { CountAnswer, Request } from "../protocol/count-scripts.js";
+import type { CountAnswer, RepeatableRequest } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
-import type { Cancelled, Lot, PermitDecision, PermitWish } from "../protocol/semaphore-scripts.js";
+import type { CancelledRequest, Lot, PermitDecision, PermitWish } from "../protocol/semaphore-scripts.js";
 import type { Room } from "../runtime/admission.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
@@ -16,7 +16,7 @@ export interface PermitSource<Granted> {
   readonly count: Count;
   readonly terms: Pick<Terms, "leaseMs" | "renewed" | "note">;
   readonly acquire: Script<PermitWish, CountAnswer<PermitDecision>>;
-  readonly cancel: Script<PermitWish, CountAnswer<Cancelled>>;
+  readonly cancel: Script<PermitWish, CountAnswer<CancelledRequest>>;
   /** What a call is given at once that wants no permits; undefined for any other. */
   readonly nothing?: Granted | undefined;
   /** The permits of one attempt. */
@@ -73,7 +73,7 @@ export class PermitCommand implements Patience {
     new Deciding(this.#asker.source.count, this.#request, this).send();
   }
 
-  input(request: Request): PermitWish {
+  input(request: RepeatableRequest): PermitWish {
     return this.#wish(request, this.saveMs);
   }
 
@@ -118,12 +118,12 @@ export class PermitCommand implements Patience {
     this.takeBack(client.requests.begin(key));
   }
 
-  #cancel(request: OpenRequest, patience?: Patience): Promise<Decided<Cancelled>> {
+  #cancel(request: OpenRequest, patience?: Patience): Promise<Decided<CancelledRequest>> {
     const { count, cancel } = this.#asker.source;
     return decide(count, request, cancel, (next) => this.#wish(next, 0), patience);
   }
 
-  #wish(request: Request, saveMs: number): PermitWish {
+  #wish(request: RepeatableRequest, saveMs: number): PermitWish {
     const { source, owner } = this.#asker;
     const { key: count, channel } = source.count;
     return { count, request, channel, owner, saveMs, ...this.lot };

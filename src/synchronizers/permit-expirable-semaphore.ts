@@ -14,8 +14,8 @@ import { forCaller } from "../runtime/for-caller.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import {
   AnySemaphore,
-  type Asked,
-  type AskedToUse,
+  type AskedPermits,
+  type AskedPermitsToUse,
   askedFor,
   askedToUse,
   MOST_PERMITS,
@@ -182,7 +182,7 @@ export class LeasingSemaphore
   }
 
   tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    return this.take<Tried<T>, AskedToUse<PermitOptions, PermitsBody<T>>>(
+    return this.take<Tried<T>, AskedPermitsToUse<PermitOptions, PermitsBody<T>>>(
       () => askedToUse("tryUsing", given),
       0,
       (granted, _, { body }) => {
@@ -262,7 +262,7 @@ export class LeasingSemaphore
     return new PermitsLease(this.count.client, hold, () => this.#release(hold));
   }
 
-  protected sourceOf({ permits, options }: Asked<PermitOptions>): PermitSource<PermitHold> {
+  protected sourceOf({ permits, options }: AskedPermits<PermitOptions>): PermitSource<PermitHold> {
     checkCount("permits", permits, 1, MOST_AT_ONCE);
     checkPermitOptions(options);
     return leasedPermits(this.count, permits, options, (hold) => this.#release(hold));

@@ -8,8 +8,8 @@ import type { Tally } from "../runtime/tally.js";
 import { surrounded } from "../threads/surrounded.js";
 import {
   AnySemaphore,
-  type Asked,
-  type AskedToUse,
+  type AskedPermits,
+  type AskedPermitsToUse,
   askedFor,
   askedToUse,
   MOST_PERMITS,
@@ -100,7 +100,7 @@ export interface Semaphore {
 /** Nothing but a release brings the permits back. */
 const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false, note: undefined };
 
-type PermitsBody<T> = () => T | Promise<T>;
+type SemaphoreBody<T> = () => T | Promise<T>;
 
 /** A semaphore in Redis. What it grants is a number of permits. */
 export class CountingSemaphore extends AnySemaphore<number, WaitOptions> implements Semaphore {
@@ -122,14 +122,14 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
 
   using<T>(...given: readonly unknown[]): Promise<T> {
     return this.take(
-      () => askedToUse<WaitOptions, PermitsBody<T>>("using", given),
+      () => askedToUse<WaitOptions, SemaphoreBody<T>>("using", given),
       undefined,
       (granted, call, { body }) => this.#use(this.orThrow(granted, call), body),
     );
   }
 
   tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    return this.take<Tried<T>, AskedToUse<WaitOptions, PermitsBody<T>>>(
+    return this.take<Tried<T>, AskedPermitsToUse<WaitOptions, SemaphoreBody<T>>>(
       () => askedToUse("tryUsing", given),
       0,
       async (granted, _, { body }) =>
@@ -203,7 +203,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     return look(this.count);
   }
 
-  protected sourceOf({ permits, options }: Asked<WaitOptions>): PermitSource<number> {
+  protected sourceOf({ permits, options }: AskedPermits<WaitOptions>): PermitSource<number> {
     checkCount("permits", permits, 0, MOST_PERMITS);
     checkWaitOptions(options);
     return {

@@ -6,7 +6,7 @@ import type { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
 
 /** The stay of a holder. */
-interface Stay {
+interface StayOfChain {
   readonly key: string;
   readonly field: string;
   inRedis: ServerRecord;
@@ -20,7 +20,7 @@ interface Stay {
 
 /** The one hold of such a stay. */
 export interface Holder {
-  readonly holding: Stay;
+  readonly holding: StayOfChain;
   readonly state: HoldState;
   readonly loss: LeaseLostError | undefined;
   readonly terms: Terms;

@@ -6,7 +6,7 @@ import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
 /** Where a hold comes from. */
-export interface Place extends Since {
+export interface HoldOrigin extends Since {
   /** True for a hold that `lock()` or `tryLock()` returned outside of `asThread()`: no body has it, so that no nested call re-enters it. */
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
@@ -15,10 +15,10 @@ export interface Place extends Since {
   readonly unnamed?: boolean | undefined;
 }
 
-type Services = Pick<Custody<never>, "clock" | "alarms">;
+type HoldServices = Pick<Custody<never>, "clock" | "alarms">;
 
 /** What a hold asks and tells its stay. */
-interface Stay {
+interface StayOfHold {
   readonly lock: Held;
   readonly field: string;
   readonly thread: { readonly explicitId: number | undefined };
@@ -30,10 +30,10 @@ interface Stay {
 }
 
 /**
- * One acquisition of a lock, as `Hold` in holding.ts: this is what a hold does whatever its stay is like.
+ * One acquisition of a lock, as `Hold` in stay.ts: this is what a hold does whatever its stay is like.
  * @see docs/internals/states.md#trust-of-a-hold
  */
-export class HoldOf<S extends Stay> extends ChangeableTrust {
+export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   readonly holding: S;
   /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;
@@ -50,7 +50,7 @@ export class HoldOf<S extends Stay> extends ChangeableTrust {
    * @param services of its client
    * @param at this moment
    */
-  constructor(holding: S, terms: Terms, place: Place, services: Services, at: Instant) {
+  constructor(holding: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
     super(terms, place, services.clock, services.alarms, at);
     this.holding = holding;
     this.holdCount = holding.live.length + 1;

@@ -13,7 +13,7 @@ import type { Subject, TellLoss } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
 /** A semaphore, or a latch. */
-export interface Counted {
+export interface CountIdentity {
   readonly client: { readonly about: AboutClient };
   /** As the factory calls it. */
   readonly kind: string;
@@ -25,7 +25,7 @@ export interface Counted {
   readonly channel: string;
 }
 
-interface Services {
+interface PermitServices {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
@@ -36,7 +36,7 @@ interface Services {
 
 /** The leased permits that a client has taken. */
 export class PermitHolds {
-  readonly #services: Services;
+  readonly #services: PermitServices;
   readonly #byId = new Map<string, PermitHold>();
   /**
    * The lease object was garbage collected. A hold goes on while its signal is in use. Permits that are renewed are left to run out;
@@ -49,12 +49,12 @@ export class PermitHolds {
     else this.remove(hold);
   });
 
-  constructor(services: Services) {
+  constructor(services: PermitServices) {
     this.#services = services;
   }
 
   /** Records permits that Redis has granted. @returns undefined when their lease is over already */
-  add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
+  add(count: CountIdentity, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
     const { clock, alarms, watchdog, confirmations } = this.#services;
     const at = now(clock);
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms, at);
@@ -104,7 +104,7 @@ export class PermitHolds {
 }
 
 interface Origin {
-  readonly count: Counted;
+  readonly count: CountIdentity;
   readonly ids: readonly string[];
   readonly terms: Terms;
   readonly since: Since;
@@ -113,7 +113,7 @@ interface Origin {
 
 /** The permits that one call has taken, for as long as they may be believed. */
 export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
-  readonly count: Counted;
+  readonly count: CountIdentity;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
   watchdog: Watchdog | undefined;

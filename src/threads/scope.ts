@@ -1,5 +1,5 @@
 import type { HoldState } from "./held.js";
-import type { Hold, Holding } from "./holding.js";
+import type { Hold, Stay } from "./stay.js";
 import type { Thread } from "./thread.js";
 
 /** The body of a hold. */
@@ -16,7 +16,7 @@ export interface Body {
  * everything it awaits. A scope that has ended is as good as none for a flow that outlives it.
  */
 export class Scope {
-  readonly thread: Thread<Holding>;
+  readonly thread: Thread<Stay>;
   /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
   readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
@@ -27,7 +27,7 @@ export class Scope {
   #leases: Map<Hold, object> | undefined;
   #ended = false;
 
-  constructor(thread: Thread<Holding>, enclosing: Scope | undefined, body?: Body) {
+  constructor(thread: Thread<Stay>, enclosing: Scope | undefined, body?: Body) {
     this.thread = thread;
     this.isThread = body === undefined;
     this.#enclosing = enclosing;

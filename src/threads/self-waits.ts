@@ -1,9 +1,9 @@
 import { environment } from "../environment.js";
 import type { OwnObstacle, Waiter } from "../runtime/waiter.js";
-import type { Hold } from "./holding.js";
+import type { Hold } from "./stay.js";
 import type { Threads } from "./threads.js";
 
-interface Services {
+interface SelfWaitServices {
   readonly threads: Threads;
   /** All calls of the client that wait. */
   waiting(): Iterable<Waiter>;
@@ -21,10 +21,10 @@ const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
  * of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
  */
 export class SelfWaits {
-  readonly #services: Services;
+  readonly #services: SelfWaitServices;
   #looks = false;
 
-  constructor(services: Services) {
+  constructor(services: SelfWaitServices) {
     this.#services = services;
   }
 

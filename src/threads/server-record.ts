@@ -2,7 +2,7 @@ import { invariant } from "../invariant.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
-import type { Lowered, Step, Wanted } from "./wanted.js";
+import type { Lowered, Step, WantedRecord } from "./wanted.js";
 
 /** So long after a lease no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
@@ -123,7 +123,7 @@ export class ServerRecord extends Turns {
    * What is to be sent so that Redis has what is wanted. One command is under way at a time, except for a last release, which may overtake a
    * naming.
    */
-  next({ holds, releases, goesOn }: Wanted): Step {
+  next({ holds, releases, goesOn }: WantedRecord): Step {
     const isLeft = holds.length === 0 && releases === 0;
     if (this.#names !== undefined) {
       if (this.#namesAreLeft || isLeft) return { does: "free-names" };

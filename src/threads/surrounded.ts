@@ -2,7 +2,7 @@ import type { Around, AroundHold } from "../client-options.js";
 import type { Subject } from "./held.js";
 import { isThenable } from "./threads.js";
 
-interface Given extends Pick<Subject, "name" | "kind" | "holder"> {
+interface GivenSubject extends Pick<Subject, "name" | "kind" | "holder"> {
   readonly token?: bigint | undefined;
   readonly note?: string | undefined;
 }
@@ -13,7 +13,7 @@ interface Given extends Pick<Subject, "name" | "kind" | "holder"> {
  */
 export function surrounded<T>(
   around: Around,
-  { name, kind, holder, token, note }: Given,
+  { name, kind, holder, token, note }: GivenSubject,
   body: () => T | Promise<T>,
 ): () => T | Promise<T> {
   const hold: AroundHold = {

@@ -19,10 +19,10 @@ export interface Terms {
 }
 
 /** What terms are made of. */
-type Given = Pick<Terms, "leaseMs" | "renewed" | "maxHoldMs" | "clockSkewMs"> &
+type GivenTerms = Pick<Terms, "leaseMs" | "renewed" | "maxHoldMs" | "clockSkewMs"> &
   Partial<Pick<Terms, "watchdogMs" | "note">>;
 
-export function makeTerms(given: Given): Terms {
+export function makeTerms(given: GivenTerms): Terms {
   const { leaseMs, renewed, maxHoldMs, clockSkewMs, watchdogMs, note } = given;
   const isEndless = leaseMs === Number.POSITIVE_INFINITY;
   const lostMs = isEndless ? 0 : Math.min(marginMs(leaseMs, given), LARGEST_MARGIN_SHARE * leaseMs);

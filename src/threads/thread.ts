@@ -1,12 +1,12 @@
 /** What a thread has to know of its stays. */
-interface Stay {
+interface StayOfThread {
   readonly lock: { readonly id: string };
   readonly isBeginning: boolean;
   readonly live: readonly unknown[];
 }
 
 /** One logical flow of work: the owner of locks. Most only ever have one stay, and for that no map is made. */
-export class Thread<S extends Stay> {
+export class Thread<S extends StayOfThread> {
   /** The id that the caller chose; undefined for a thread of the client's own making. */
   readonly explicitId: number | undefined;
   #only: S | undefined;

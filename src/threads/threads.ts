@@ -5,13 +5,13 @@ import { holderField } from "../protocol/names.js";
 import type { Watchdogs } from "../runtime/watchdogs.js";
 import type { Custody } from "./custody.js";
 import type { Held, HeldKind } from "./held.js";
-import { Holding } from "./holding.js";
 import { Occupancy } from "./occupancy.js";
 import { type Body, Scope } from "./scope.js";
+import { Stay } from "./stay.js";
 import { Thread } from "./thread.js";
 
 const SMALLEST_SWEEP = 64;
-const NONE: readonly Holding[] = [];
+const NONE: readonly Stay[] = [];
 
 /** What follows a body, once its scope has ended. */
 export interface AfterBody {
@@ -22,27 +22,27 @@ export interface AfterBody {
 /** The threads of one client: says which thread a call belongs to, under which number, and in which scope. */
 export class Threads {
   readonly #clientId: string;
-  readonly #custody: Custody<Holding>;
+  readonly #custody: Custody<Stay>;
   /** The same for shared locks. */
-  readonly #sharedCustody: Custody<Holding>;
+  readonly #sharedCustody: Custody<Stay>;
   /** Nothing enters it before the first scope: on Node 20 it makes every await of the process slower. */
   readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
-  readonly #explicit = new Map<number, Thread<Holding>>();
+  readonly #explicit = new Map<number, Thread<Stay>>();
   /** When `#explicit` has so many threads, `#sweep` looks for those that have nothing any more. */
   #sweepAtSize = SMALLEST_SWEEP;
   /** All stays, also those of a thread whose chosen number stands for a later thread by now. */
-  readonly #stays = new Ring<Holding>();
+  readonly #stays = new Ring<Stay>();
   /** Those under numbers of the client's own, from the first time that one is looked for by its number. */
-  #byNumber: Map<number, Holding> | undefined;
+  #byNumber: Map<number, Stay> | undefined;
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
 
   /** @param sharedWatchdogs renew the holds of shared locks, `services.watchdogs` all others */
   constructor(
     clientId: string,
-    services: Omit<Custody<Holding>, "over" | "occupancy">,
+    services: Omit<Custody<Stay>, "over" | "occupancy">,
     sharedWatchdogs: Watchdogs,
   ) {
     this.#clientId = clientId;
@@ -63,7 +63,7 @@ export class Threads {
   }
 
   /** Runs a body as a thread. */
-  runAs<T>(thread: Thread<Holding>, body: () => T | Promise<T>): Promise<T> {
+  runAs<T>(thread: Thread<Stay>, body: () => T | Promise<T>): Promise<T> {
     return this.#run(new Scope(thread, this.current), body);
   }
 
@@ -131,14 +131,14 @@ export class Threads {
 
   /**
    * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. Its acquisition is under way until
-   * {@link Holding.settled}.
+   * {@link Stay.settled}.
    * @param host the write stay beside which a read stay begins
    */
-  begin(thread: Thread<Holding>, lock: Held, host?: Holding): Holding {
+  begin(thread: Thread<Stay>, lock: Held, host?: Stay): Stay {
     const threadId = thread.explicitId ?? this.#nextId++;
     const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
     const id = { threadId, field, host };
-    const holding = new Holding(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
+    const holding = new Stay(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
     thread.put(holding);
     this.#stays.add(holding);
     if (thread.explicitId === undefined) this.#byNumber?.set(threadId, holding);
@@ -150,12 +150,12 @@ export class Threads {
   }
 
   /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
-  find(threadId: number): Thread<Holding> | undefined {
+  find(threadId: number): Thread<Stay> | undefined {
     return this.stay(threadId)?.thread ?? this.#explicit.get(threadId);
   }
 
   /** The stay under a number of the client's own. */
-  stay(threadId: number): Holding | undefined {
+  stay(threadId: number): Stay | undefined {
     if (this.#byNumber === undefined) {
       const own = [...this.#stays].filter(({ thread }) => thread.explicitId === undefined);
       this.#byNumber = new Map(own.map((holding) => [holding.threadId, holding]));
@@ -164,12 +164,12 @@ export class Threads {
   }
 
   /** All stays of this client. */
-  holdings(): Iterable<Holding> {
+  holdings(): Iterable<Stay> {
     return this.#stays;
   }
 
   /** The stays in locks that several may hold at once, or in all others. */
-  ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Holding[] {
+  ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Stay[] {
     return [...this.holdings()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
@@ -198,7 +198,7 @@ export class Threads {
    * The stays of other threads that exclude one which is about to begin.
    * @param otherId the other lock of a pair, if it is one of a pair
    */
-  excludedBy({ lock: { id, kind }, thread }: Holding, otherId: string | undefined): readonly Holding[] {
+  excludedBy({ lock: { id, kind }, thread }: Stay, otherId: string | undefined): readonly Stay[] {
     const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
@@ -220,7 +220,7 @@ export class Threads {
     this.#sweepAtSize = Math.max(SMALLEST_SWEEP, 2 * this.#explicit.size);
   }
 
-  readonly #over = (holding: Holding): void => {
+  readonly #over = (holding: Stay): void => {
     const { thread, threadId } = holding;
     thread.remove(holding);
     holding.unlink();

@@ -1,5 +1,5 @@
 /** What a stay wants of its record. */
-export interface Wanted {
+export interface WantedRecord {
   /** The holds that go on, numbered as Redis counts them. A hold that was cancelled, came too late or was lost is none of them. */
   readonly holds: readonly WantedHold[];
   /** How many holds are being released by commands of their own. */

@@ -30,7 +30,7 @@ export interface LockChange {
   readonly client?: string;
 }
 
-interface Seen {
+interface LookResult {
   readonly locks: readonly WatchedLock[];
   readonly changes: readonly LockChange[];
   readonly presenceIsUnwell: boolean;
@@ -74,7 +74,7 @@ export class Looks {
   #losses = new Map<string, number>();
 
   /** @param nowMs on any clock that never jumps */
-  seen(found: readonly ListedLock[], fleet: Fleet, nowMs: number): Seen {
+  seen(found: readonly ListedLock[], fleet: Fleet, nowMs: number): LookResult {
     const presenceIsUnwell = isUnwell(fleet.clients);
     const capped = cappedHolds(fleet.clients);
     const falls = new Map<string, Fall>();

@@ -18,11 +18,11 @@ export interface LocksSeen {
 }
 
 /** What is used of a client. */
-interface Finder extends Pick<Holdfast, "fleet"> {
-  locks(options: FindLocksOptions): Search;
+interface WatchedClient extends Pick<Holdfast, "fleet"> {
+  locks(options: FindLocksOptions): FoundLocks;
 }
 
-type Search = AsyncIterable<ListedLock> & { readonly unreadable?: number };
+type FoundLocks = AsyncIterable<ListedLock> & { readonly unreadable?: number };
 
 /** Looking takes at most this share of the time. */
 const SHARE = 0.1;
@@ -32,7 +32,7 @@ const SHARE = 0.1;
  * looks is not seen. It ends with the loop over it, and sends nothing any more after that.
  * @throws TypeError, RangeError at once; in the loop what `locks` and `fleet` throw
  */
-export function watchLocks(holdfast: Finder, options: WatchOptions = {}): AsyncIterable<LocksSeen> {
+export function watchLocks(holdfast: WatchedClient, options: WatchOptions = {}): AsyncIterable<LocksSeen> {
   const settings = watchSettings(options);
   // Checks the rest of them.
   const locks = holdfast.locks(settings.find);
@@ -40,8 +40,8 @@ export function watchLocks(holdfast: Finder, options: WatchOptions = {}): AsyncI
 }
 
 async function* watch(
-  holdfast: Finder,
-  all: Search,
+  holdfast: WatchedClient,
+  all: FoundLocks,
   { everyMs, group, signal, clock }: WatchSettings,
 ): AsyncGenerator<LocksSeen, void, undefined> {
   const looks = new Looks();

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bytesOfArray } from "../../src/memory/byte-strings.js";
 import { LuaInterpreter } from "../../src/memory/lua-interpreter.js";
-import { Refusal, type Reply, Status } from "../../src/memory/reply.js";
+import { ErrorReply, type Reply, Status } from "../../src/memory/reply.js";
 import { scriptSource } from "../../src/protocol/script-call.js";
 import { luaSnippets, nastyTexts } from "../support/models/lua-snippets.js";
 import { workerServer } from "../support/servers/worker-server.js";
@@ -47,7 +47,7 @@ function onEmbedded(lua: string): unknown {
 }
 
 function answerOf(reply: Reply): unknown {
-  if (reply instanceof Refusal) return REFUSAL.exec(reply.message)?.[0] ?? FAILED;
+  if (reply instanceof ErrorReply) return REFUSAL.exec(reply.message)?.[0] ?? FAILED;
   if (reply instanceof Status) return reply.text;
   return typeof reply === "object" && reply !== null ? reply.map(answerOf) : reply;
 }

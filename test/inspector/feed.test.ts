@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Change, FeedEvent, Point, Snapshot } from "../../src/inspector/format.js";
+import type { Change, FeedEvent, FeedSnapshot, Point } from "../../src/inspector/format.js";
 import { loseReply } from "../support/faults/call-faults.js";
 import { type Inspecting, inspecting, type OpenPage } from "../support/worlds/inspecting.js";
 import { JVM } from "../support/worlds/listed.js";
@@ -9,9 +9,9 @@ const open = inspecting();
 const TOLD_MS = 12_000;
 const HOUR_MS = 3_600_000;
 
-async function snapshotOf(page: OpenPage): Promise<Snapshot> {
+async function snapshotOf(page: OpenPage): Promise<FeedSnapshot> {
   const [first] = await page.next("snapshot");
-  return first as Snapshot;
+  return first as FeedSnapshot;
 }
 
 async function changesOf(page: OpenPage): Promise<readonly Change[]> {
@@ -181,9 +181,9 @@ describe("what it costs", () => {
 
   test("a page that asks now and then, as its feed is kept back, is looked for a while, then no more", async () => {
     const { time, looks, ask } = open();
-    const first = (await (await ask("?snapshot")).json()) as Snapshot;
+    const first = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     await time.clock.advance(5_000);
-    const second = (await (await ask("?snapshot")).json()) as Snapshot;
+    const second = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect(second.atMs - first.atMs).toBeGreaterThanOrEqual(5_000);
     await time.clock.advance(15_000);
     const sent = looks.driver.names.length;
@@ -196,10 +196,10 @@ describe("what it costs", () => {
     const { time, ask } = open({ presence: true });
     const lease = await time.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });
     await time.clock.advance(TOLD_MS);
-    const before = (await (await ask("?snapshot")).json()) as Snapshot;
+    const before = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     await lease.unlock();
     await time.clock.advance(HOUR_MS);
-    const after = (await (await ask("?snapshot")).json()) as Snapshot;
+    const after = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect([before, after].map(({ locks }) => locks.length)).toEqual([1, 0]);
   });
 });
@@ -218,7 +218,7 @@ describe("while Redis is away", () => {
     const changes = await changesOf(page);
     expect(changes.flatMap(({ put, gone }) => [...put, ...gone])).toEqual([]);
     expect(new Set(changes.map((change) => change.away?.sinceMs)).size).toBe(1);
-    const snapshot = (await (await ask("?snapshot")).json()) as Snapshot;
+    const snapshot = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect(snapshot.locks.map(({ key }) => key)).toEqual(["a"]);
     expect(snapshot.away).toMatchObject({ reason: away?.reason });
     expect(snapshot.atMs - (snapshot.away?.sinceMs ?? 0)).toBeGreaterThan(19_000);
@@ -305,7 +305,7 @@ describe("numbers over time", () => {
     await (await waiting).unlock();
     await time.clock.advance(25_000);
     const points = (await changesOf(page)).flatMap(({ point }) => point ?? []) as Point[];
-    const { history } = (await (await ask("?snapshot")).json()) as Snapshot;
+    const { history } = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect(history).toEqual(points);
     expect(points.length).toBeGreaterThanOrEqual(6);
     expect(new Set(points.slice(1).map(({ atMs }, at) => atMs - (points[at]?.atMs ?? 0)))).toEqual(
@@ -324,7 +324,7 @@ describe("numbers over time", () => {
     const page = await view();
     await snapshotOf(page);
     await time.clock.advance(120_000);
-    const { history } = (await (await ask("?snapshot")).json()) as Snapshot;
+    const { history } = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect(history).toHaveLength(6);
     await page.leave();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Freed, LockDetail, Snapshot } from "../../src/inspector/format.js";
+import type { FeedSnapshot, Freed, LockDetail } from "../../src/inspector/format.js";
 import { digestOf } from "../../src/inspector/rows.js";
 import { shellLine } from "../../src/inspector/told.js";
 import { type Inspecting, inspecting } from "../support/worlds/inspecting.js";
@@ -256,12 +256,12 @@ describe("a scan", () => {
     time.server.command("HSET", "hidden", `${JVM}:57`, "1");
     time.server.command("PEXPIRE", "hidden", 600_000);
     const page = await view();
-    const [first] = (await page.next("snapshot")) as Snapshot[];
+    const [first] = (await page.next("snapshot")) as FeedSnapshot[];
     expect([first?.locks, first?.scan]).toEqual([[], null]);
     const [one, other] = await Promise.all([scan(world), scan(world)]);
     expect([one?.status, other?.status]).toEqual([202, 409]);
     await time.clock.advance(5_000);
-    const changes = (await page.next("change")) as Snapshot[];
+    const changes = (await page.next("change")) as FeedSnapshot[];
     expect(changes.at(-1)?.scan).toMatchObject({ state: "done", found: 1, reason: null });
     const { lock, unlock } = await detailOf(world, "hidden");
     expect(lock).toMatchObject({ sources: ["scan"], holders: [{ by: "jvm" }] });
@@ -299,7 +299,7 @@ describe("a scan", () => {
     looks.driver.refused.set("find-hashes", new Error("NOPERM no right to scan"));
     await scan(world);
     await time.clock.advance(10_000);
-    const changes = (await page.next("change")) as Snapshot[];
+    const changes = (await page.next("change")) as FeedSnapshot[];
     expect(changes.at(-1)?.scan).toMatchObject({ state: "failed", found: 0 });
     await page.leave();
   });
@@ -316,7 +316,7 @@ describe("a user of small rights", () => {
       "NOPERM this user has no permissions to run the 'pubsub|channels' command",
     );
     looks.driver.refused.set("find-channels", refusal);
-    const snapshot = (await (await ask("?snapshot")).json()) as Snapshot;
+    const snapshot = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect([snapshot.locks.map(({ key }) => key), snapshot.away]).toEqual([["a"], null]);
     expect(snapshot.blind).toEqual([expect.stringMatching(/^Channels cannot be read.*NOPERM/)]);
     expect(await (await ask("?me")).json()).toMatchObject({ blind: snapshot.blind });

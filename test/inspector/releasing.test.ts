@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Freed, LockDetail, Snapshot } from "../../src/inspector/format.js";
+import type { FeedSnapshot, Freed, LockDetail } from "../../src/inspector/format.js";
 import { shellLine } from "../../src/inspector/told.js";
 import { type Inspecting, inspecting } from "../support/worlds/inspecting.js";
 
@@ -47,7 +47,7 @@ describe("a semaphore with permits of a process that has died", () => {
   test("is told as it is: how many of how many, whose, and which never return [I8]", async () => {
     const world = await scene();
     await world.die();
-    const snapshot = (await (await world.ask("?snapshot&only=stale")).json()) as Snapshot;
+    const snapshot = (await (await world.ask("?snapshot&only=stale")).json()) as FeedSnapshot;
     expect(snapshot.locks).toMatchObject([
       {
         key: NAME,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Freed, LockDetail, Snapshot } from "../../src/inspector/format.js";
+import type { FeedSnapshot, Freed, LockDetail } from "../../src/inspector/format.js";
 import { inspecting } from "../support/worlds/inspecting.js";
 import { JVM } from "../support/worlds/listed.js";
 
@@ -51,7 +51,7 @@ describe("one strange key takes nothing of the page:", () => {
     const channels = ["redisson_lock__channel:{strange}", "redisson_sc:{strange}"];
     const ends = channels.map((channel) => time.server.subscribe(channel, () => undefined));
     await time.clock.advance(TOLD_MS);
-    const snapshot = (await (await ask("?snapshot")).json()) as Snapshot;
+    const snapshot = (await (await ask("?snapshot")).json()) as FeedSnapshot;
     expect([snapshot.away, snapshot.locks.map(({ key }) => key)]).toEqual([
       null,
       expect.arrayContaining(["a"]),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Script } from "../../src/protocol/define-script.js";
 import { fairAcquire, fairRefresh, fairRelease, fairTimes } from "../../src/protocol/fair-scripts.js";
-import type { Acquisition } from "../../src/protocol/lock-calls.js";
+import type { AcquireItem } from "../../src/protocol/lock-calls.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import { until } from "../support/run/until.js";
@@ -40,7 +40,7 @@ async function callsOf<Input, Reply>(script: Script<Input, Reply>, input: Input)
 
 function asks(...holders: readonly string[]): Parameters<typeof fairAcquire.encode>[0] {
   const wish = { key: "a", leaseMs: 60_000, heldCount: 0, kin: "", waits: true, fenced: false };
-  const locks = holders.map((holder): Acquisition => ({ ...wish, holder, channel: CHANNEL }));
+  const locks = holders.map((holder): AcquireItem => ({ ...wish, holder, channel: CHANNEL }));
   return { notAfterMs: NEVER, locks };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { LockDetail, LockRow, Snapshot } from "../../src/inspector/format.js";
+import type { FeedSnapshot, LockDetail, LockRow } from "../../src/inspector/format.js";
 import { chromiumPages, type Page, whenLive } from "../support/page/chromium.js";
 import { clientRow, detailOf, holderOf, lockRow, meOf, night } from "../support/page/fleet.js";
 import { served } from "../support/page/served.js";
@@ -20,7 +20,7 @@ const leased = holderOf(dead, 80_000, {
 const living = holderOf(alive, 5_000, { holder: alive.id, renewed: true, permitIds: [idOf(4)] });
 
 /** A semaphore of six: three permits of a process that has died, one of a living one, one of nobody that tells. */
-function leaked(): { snapshot: Snapshot; detail: (key: string) => LockDetail } {
+function leaked(): { snapshot: FeedSnapshot; detail: (key: string) => LockDetail } {
   const whole = lockRow(NAME, [permanent, leased, living], {
     ...{ kind: "permit-expirable-semaphore", ttlMs: -1, flags: ["leaked", "fixed"] },
     ...{ available: 1, takenCount: 5, permanentCount: 3 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LockRow, Point, Snapshot } from "../../src/inspector/format.js";
+import type { FeedSnapshot, LockRow, Point } from "../../src/inspector/format.js";
 import { chromiumPages, type Look, type Page, whenLive } from "../support/page/chromium.js";
 import { AT_MS, night } from "../support/page/fleet.js";
 import { served } from "../support/page/served.js";
@@ -12,7 +12,7 @@ const AGES_MS = [3_545_000, 86_340_000] as const;
 const widths = [320, 700, 1_280, 1_600];
 
 /** The night, of which each age is as long as can be. */
-function longNight(): Snapshot {
+function longNight(): FeedSnapshot {
   const { locks, clients, ...rest } = night();
   let next = 0;
   const anAge = () => AGES_MS[(next++ % 2) as 0 | 1];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fairAcquire, fairTimes } from "../../src/protocol/fair-scripts.js";
-import type { AcquireAnswer, AcquireCall, Acquisition } from "../../src/protocol/lock-calls.js";
+import type { AcquireAnswer, AcquireCall, AcquireItem } from "../../src/protocol/lock-calls.js";
 import { ALIVE, JVM_1, JVM_2, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
@@ -27,7 +27,7 @@ const LEASE_MS = 600_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 const EMPTY = { queue: [], timeouts: {}, alive: {} };
 
-function acquisition(holder: string, options: Partial<Acquisition> = {}): Acquisition {
+function acquisition(holder: string, options: Partial<AcquireItem> = {}): AcquireItem {
   return {
     key: "a",
     holder,
@@ -56,7 +56,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
   /** One lock, with the server's time of the answer. */
   async function acquire(
     holder: string,
-    options: Partial<Acquisition> = {},
+    options: Partial<AcquireItem> = {},
     call: Partial<AcquireCall> = {},
   ): Promise<{ readonly serverMs: number; readonly answer: AcquireAnswer | undefined }> {
     const locks = [acquisition(holder, options)];

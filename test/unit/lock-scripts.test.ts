@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
+import type { AcquireAnswer, AcquireItem, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
@@ -35,14 +35,14 @@ function stored(key: string): readonly unknown[] {
 
 const NOTHING = [[], -2];
 
-function acquisitionOf(keys: readonly string[], options: Partial<Acquisition> = {}): readonly Acquisition[] {
+function acquisitionOf(keys: readonly string[], options: Partial<AcquireItem> = {}): readonly AcquireItem[] {
   const lock = { holder: "me", leaseMs: LEASE_MS, heldCount: 0, kin: "", waits: false, fenced: false };
   return keys.map((key) => ({ key, ...lock, channel: CHANNEL, ...options }));
 }
 
 function acquire(
   keys: readonly string[],
-  options: Partial<Acquisition> = {},
+  options: Partial<AcquireItem> = {},
   call: { readonly together?: boolean; readonly notAfterMs?: number } = {},
 ): readonly AcquireAnswer[] {
   return server.run(lockAcquire, { notAfterMs: NEVER, ...call, locks: acquisitionOf(keys, options) });
@@ -139,7 +139,7 @@ describe("a lock", () => {
 });
 
 describe("an answer is one number, as a list costs more,", () => {
-  const taken = (keys: readonly string[], options?: Partial<Acquisition>) =>
+  const taken = (keys: readonly string[], options?: Partial<AcquireItem>) =>
     server.answer(lockAcquire, { notAfterMs: NEVER, locks: acquisitionOf(keys, options) });
   const freed = (keys: readonly string[], notAfterMs = NO_LIMIT) =>
     server.answer(lockRelease, { notAfterMs, locks: releaseOf(keys) });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { AcquireAnswer, Acquisition } from "../../src/protocol/lock-calls.js";
+import type { AcquireAnswer, AcquireItem } from "../../src/protocol/lock-calls.js";
 import { waitingWriterKey } from "../../src/protocol/names.js";
 import { MARK_MS, readAcquire, readRelease, writeAcquire } from "../../src/protocol/read-write-scripts.js";
 import { ScriptServer } from "../support/servers/script-server.js";
@@ -23,15 +23,15 @@ interface Call {
 function acquisitions(
   keys: readonly string[],
   holder: string,
-  options: Partial<Acquisition>,
-): readonly Acquisition[] {
+  options: Partial<AcquireItem>,
+): readonly AcquireItem[] {
   const lock = { holder, leaseMs: 5_000, heldCount: 0, kin: "", waits: true, fenced: false };
   return keys.map((key) => ({ key, ...lock, channel: "channel", ...options }));
 }
 
 function write(
   keys: readonly string[],
-  options: Partial<Acquisition> = {},
+  options: Partial<AcquireItem> = {},
   { fair = true, notAfterMs = NEVER, together = false }: Call = {},
 ): readonly AcquireAnswer[] {
   const locks = acquisitions(keys, WRITER, options);
@@ -40,7 +40,7 @@ function write(
 
 function read(
   keys: readonly string[],
-  options: Partial<Acquisition> = {},
+  options: Partial<AcquireItem> = {},
   { fair = true, notAfterMs = NEVER, together = false }: Call = {},
 ): readonly AcquireAnswer[] {
   const locks = acquisitions(keys, "me", options);

@@ -15,7 +15,7 @@ const classes: readonly (readonly [name: string, file: string, section: string])
   ["Heir", "src/locks/hand-off.ts", "Hand-over"],
   ["Trust", "src/threads/trust.ts", "Trust of a hold"],
   ["HoldOf", "src/threads/hold.ts", "Trust of a hold"],
-  ["Holding", "src/threads/holding.ts", "A stay"],
+  ["Stay", "src/threads/stay.ts", "A stay"],
   ["RenewedStay", "src/threads/renewed-stay.ts", "A stay"],
   ["ConfirmableStay", "src/threads/confirmable-stay.ts", "A stay"],
   ["WaitLine", "src/runtime/wait-line.ts", "The line"],

@@ -7,8 +7,8 @@ import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { Deadline } from "../../src/runtime/deadline.js";
-import { Holding } from "../../src/threads/holding.js";
 import { Occupancy } from "../../src/threads/occupancy.js";
+import { Stay } from "../../src/threads/stay.js";
 import { Thread } from "../../src/threads/thread.js";
 import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import { answerWith, deliverLate, rejectAtOnce } from "../support/faults/call-faults.js";
@@ -138,7 +138,7 @@ describe("the commands of one stay", () => {
   function stay() {
     const { client } = setUp();
     const held = { client, name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
-    const over: Holding[] = [];
+    const over: Stay[] = [];
     const custody = {
       clock: client.clock,
       alarms: { set: () => undefined, cancel: () => undefined } as never,
@@ -146,11 +146,11 @@ describe("the commands of one stay", () => {
       occupancy: new Occupancy(),
       confirmations: undefined,
       tellLoss: () => undefined,
-      over: (holding: Holding) => void over.push(holding),
+      over: (holding: Stay) => void over.push(holding),
     };
     return {
       over,
-      holding: new Holding(new Thread(), held, { threadId: 1, field: "x:1", host: undefined }, custody),
+      holding: new Stay(new Thread(), held, { threadId: 1, field: "x:1", host: undefined }, custody),
     };
   }
 

@@ -19,7 +19,7 @@ import { judge as judgeSlow } from "../src/doctor/checks/slow.js";
 import { judge as judgeVersion } from "../src/doctor/checks/version.js";
 import { docPage } from "../src/doctor/doc-page.js";
 import { aclLine, UNKNOWN_TO_6 } from "../src/doctor/rights.js";
-import { ofEach, type Server } from "../src/doctor/scene.js";
+import { ofEach, type WritableServer } from "../src/doctor/scene.js";
 import { tellResult, tellVerdict, verdictOf } from "../src/doctor/tell-checks.js";
 import { Output } from "../src/output.js";
 import { holdfast } from "./support/command-line.js";
@@ -165,7 +165,9 @@ describe("what doctor tells", () => {
 });
 
 describe("doctor judges the masters of a cluster", () => {
-  const servers = ["a", "b", "c", "d"].map((address) => ({ address })) as unknown as readonly Server[];
+  const servers = ["a", "b", "c", "d"].map((address) => ({
+    address,
+  })) as unknown as readonly WritableServer[];
   const judged = async (judge: (address: string) => Finding) =>
     told(await ofEach({ servers }, async ({ address }) => [judge(address)]));
   const well = (found: string): Finding => ({ level: "ok", found });

@@ -10,7 +10,7 @@ import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { LockDetail, Snapshot } from "../../../src/inspector/format.js";
+import type { FeedSnapshot, LockDetail } from "../../../src/inspector/format.js";
 import { guard } from "../../../test/support/run/guard.js";
 import { until } from "../../../test/support/run/until.js";
 import { freePort } from "../../../test/support/servers/free-port.js";
@@ -85,7 +85,7 @@ describe("holdfast inspect", () => {
     const inspect = new Inspect(["--url", `redis://127.0.0.1:${port}`, "--allow-unlock"]);
     const url = await inspect.url();
     expect(url.href).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}$/);
-    const shown = async () => (await (await inspect.ask("?snapshot")).json()) as Snapshot;
+    const shown = async () => (await (await inspect.ask("?snapshot")).json()) as FeedSnapshot;
     await until(async () => (await shown()).locks.length === 1);
     const { lock, unlock } = (await (await inspect.ask("?lock=order:42")).json()) as LockDetail;
     expect(lock?.holders[0]).toMatchObject({ holder: lease.holder, client: { app: "billing" } });
@@ -117,7 +117,7 @@ describe("holdfast inspect", () => {
     await redis.kill();
     const inspect = new Inspect(["--url", redis.url]);
     expect((await inspect.ask("")).status).toBe(200);
-    const shown = async () => (await (await inspect.ask("?snapshot")).json()) as Snapshot;
+    const shown = async () => (await (await inspect.ask("?snapshot")).json()) as FeedSnapshot;
     expect((await shown()).away?.reason).toContain("ECONNREFUSED");
     await redis.restart();
     await until(async () => (await shown()).away === null);

@@ -4,7 +4,7 @@ import { type LockedOptions, locked, type OnBusy, type RunOnceOptions, runOnce }
 import { messageOf } from "./messages.js";
 import { getHoldfastToken } from "./tokens.js";
 
-type Names = string | readonly string[];
+type KeyNames = string | readonly string[];
 
 /** How a method is locked: `waitMs` or `onBusy` has to be given. */
 export type LockedMethodOptions = LockedOptions & {
@@ -28,19 +28,19 @@ export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fir
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what methods take is theirs.
-type Method = (...args: any[]) => Promise<unknown>;
+type DecoratedMethod = (...args: any[]) => Promise<unknown>;
 
 /** Of a method whose first arguments a function of these can be called with. */
-type MethodDecorating<Args extends readonly unknown[], Options> = <M extends Method>(
+type MethodDecorating<Args extends readonly unknown[], Options> = <M extends DecoratedMethod>(
   target: object,
   property: string | symbol,
   descriptor: TypedPropertyDescriptor<M> &
-    Fitting<Args, Parameters<M>> &
+    FittingArguments<Args, Parameters<M>> &
     Skipping<Options, Awaited<ReturnType<M>>>,
 ) => TypedPropertyDescriptor<M>;
 
 // A condition on the method's own type would lose its type parameters.
-type Fitting<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
+type FittingArguments<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
   ? unknown
   : { readonly "the key is made of other arguments than the method has": Args };
 
@@ -65,7 +65,7 @@ type ScheduledMethod = () => Promise<unknown>;
 export function Locked<
   Args extends readonly unknown[] = [],
   const Options extends LockedMethodOptions = LockedMethodOptions,
->(key: Names | ((...args: Args) => Names), given: Options): MethodDecorating<Args, Options> {
+>(key: KeyNames | ((...args: Args) => KeyNames), given: Options): MethodDecorating<Args, Options> {
   // Without types nothing may have been given: `locked` says what is missing.
   const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {

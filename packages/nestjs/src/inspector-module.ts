@@ -20,14 +20,14 @@ export interface HoldfastInspectorOptions extends Omit<InspectorOptions, "author
   /** Where it is. Default: `locks`. */
   readonly path?: string;
   /** Nest's own guards, which every request has to pass: without one the page would be open to all. */
-  readonly guards: readonly [Guard, ...Guard[]];
+  readonly guards: readonly [PageGuard, ...PageGuard[]];
   /** What who has passed them may do. Default: `{ role: "read" }`. */
   readonly access?: Access | ((request: unknown) => Access | Promise<Access>);
   /** The name of the client. Default: the one without a name. */
   readonly client?: string;
 }
 
-type Guard = Type<CanActivate> | CanActivate;
+type PageGuard = Type<CanActivate> | CanActivate;
 
 /** What frameworks put around the request and the response of Node. */
 interface Wrapped {

@@ -15,13 +15,13 @@ import type { HoldfastModuleExtras, HoldfastModuleOptions } from "./options.js";
 import { getHoldfastToken, getLockToken, lifeToken, messagesToken } from "./tokens.js";
 
 /** Which kinds of locks `forFeature` makes. */
-export type LockKind = "lock" | "fair" | "fenced" | "spin" | "nonReentrant";
+export type FeatureLockKind = "lock" | "fair" | "fenced" | "spin" | "nonReentrant";
 
 /** A lock that is injected by its name. */
 export interface LockFeature {
   readonly name: string;
   /** Default: `lock`. */
-  readonly kind?: LockKind;
+  readonly kind?: FeatureLockKind;
 }
 
 const CLOSE = { graceMs: 10_000, releaseHeld: true };
@@ -112,7 +112,7 @@ class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationS
   }
 }
 
-const makers: Readonly<Record<LockKind, (holdfast: Holdfast, name: string) => Lock>> = {
+const makers: Readonly<Record<FeatureLockKind, (holdfast: Holdfast, name: string) => Lock>> = {
   lock: (holdfast, name) => holdfast.getLock(name),
   fair: (holdfast, name) => holdfast.getFairLock(name),
   fenced: (holdfast, name) => holdfast.getFencedLock(name),

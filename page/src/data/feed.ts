@@ -1,4 +1,4 @@
-import type { Change, FeedEvent, Snapshot } from "../../../src/inspector/format.js";
+import type { Change, FeedEvent, FeedSnapshot } from "../../../src/inspector/format.js";
 import { EventStreamReader, type StreamMessage } from "./event-stream.js";
 import { RefusedError, type Requests } from "./requests.js";
 import type { Store } from "./store.js";
@@ -118,7 +118,7 @@ export class Feed {
   }
 
   #take({ event, data }: StreamMessage): void {
-    if (event === "snapshot") this.store.snapshot(JSON.parse(data) as Snapshot);
+    if (event === "snapshot") this.store.snapshot(JSON.parse(data) as FeedSnapshot);
     if (event === "change") this.store.change(JSON.parse(data) as Change);
     if (event === "event") this.store.event(JSON.parse(data) as FeedEvent);
   }

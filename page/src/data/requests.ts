@@ -1,4 +1,4 @@
-import type { Freed, LockDetail, Me, Refusal, Snapshot } from "../../../src/inspector/format.js";
+import type { FeedSnapshot, Freed, LockDetail, Me, Refusal } from "../../../src/inspector/format.js";
 import { encoded } from "../text/encoded.js";
 
 /** An answer other than 200. */
@@ -39,7 +39,7 @@ export class Requests {
   }
 
   /** @param wanted which locks, as what stands behind `?snapshot` */
-  snapshot(wanted: string, signal: AbortSignal): Promise<Snapshot> {
+  snapshot(wanted: string, signal: AbortSignal): Promise<FeedSnapshot> {
     return this.#json(`?snapshot${wanted}`, signal);
   }
 

@@ -3,11 +3,11 @@ import type {
   Change,
   ClientRow,
   FeedEvent,
+  FeedSnapshot,
   LockRow,
   Me,
   Point,
   ScanProgress,
-  Snapshot,
   Totals,
 } from "../../../src/inspector/format.js";
 import { Contention, type Steps } from "./contention.js";
@@ -104,7 +104,7 @@ export class Store {
     this.#put({ connection });
   }
 
-  snapshot({ locks, more, clients, totals, history, events, ...rest }: Snapshot): void {
+  snapshot({ locks, more, clients, totals, history, events, ...rest }: FeedSnapshot): void {
     const toldMs = this.nowMs();
     const contention = this.#contention.restart(history, locks);
     this.#put({

@@ -25,11 +25,11 @@ const ONE_CONNECTION = {
 };
 
 /** Makes a client with the options of another, but those given. */
-type Duplicate = (options: object) => IoredisOwnClient;
+type DuplicateWith = (options: object) => IoredisOwnClient;
 
 /** Opens a connection of our own, which keeps no process alive, but where a call waits for it. */
 export function openConnection(
-  duplicate: Duplicate,
+  duplicate: DuplicateWith,
   family: PubSubFamily,
   events: ConnectionEvents,
 ): OwnConnection {

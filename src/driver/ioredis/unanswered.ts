@@ -5,7 +5,7 @@ import type { IoredisClient, IoredisCluster } from "./client.js";
 
 /** The scripts under way on a client of the caller's: ioredis leaves some without an answer for ever. */
 export class Unanswered {
-  readonly #commands = new Ring<Command>();
+  readonly #commands = new Ring<UnansweredCommand>();
 
   send(
     redis: Pick<IoredisClient | IoredisCluster, "eval" | "evalsha">,
@@ -22,7 +22,7 @@ export class Unanswered {
   /** The answer to a command that was sent. */
   wait(answer: Promise<RawReply>): Promise<RawReply> {
     return new Promise((resolve, reject) => {
-      const sent = new Command((error) => {
+      const sent = new UnansweredCommand((error) => {
         sent.unlink();
         reject(error);
       });
@@ -40,7 +40,7 @@ export class Unanswered {
   }
 }
 
-class Command extends Link {
+class UnansweredCommand extends Link {
   readonly fail: (error: unknown) => void;
 
   constructor(fail: (error: unknown) => void) {

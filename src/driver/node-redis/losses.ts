@@ -1,5 +1,5 @@
 /** What node-redis tells of the connections that a client has had. */
-interface Connections {
+interface CountedConnections {
   readonly isReady: boolean;
   /** How many have been ready so far. */
   readonly socketEpoch: number;
@@ -8,7 +8,7 @@ interface Connections {
 /** Counts the connections that were lost once they were ready. Node-redis shows a loss before it rejects what was under way. */
 export class ConnectionLosses {
   readonly #onLoss: () => void;
-  readonly #known = new WeakMap<Connections, number>();
+  readonly #known = new WeakMap<CountedConnections, number>();
   #count = 0;
 
   constructor(onLoss: () => void) {
@@ -20,7 +20,7 @@ export class ConnectionLosses {
   }
 
   /** Counts what a client has lost since it was last looked at. */
-  look(client: Connections): void {
+  look(client: CountedConnections): void {
     const losses = client.socketEpoch - (client.isReady ? 1 : 0);
     const known = this.#known.get(client) ?? losses;
     this.#known.set(client, losses);

@@ -33,13 +33,13 @@ export function sentinelOptionsOf(sentinel: object): NodeRedisSentinelOptions | 
   return seen;
 }
 
-interface Slots {
+interface UnofficialSlots {
   readonly _slots: { rediscover(startWith: object | undefined): Promise<void> };
 }
 
 /** Has a cluster's client ask a node for the slots. */
 export function rediscover(cluster: object, node: object | undefined): Promise<void> {
-  return (cluster as Slots)._slots.rediscover(node);
+  return (cluster as UnofficialSlots)._slots.rediscover(node);
 }
 
 interface Executing<Client> {

@@ -9,7 +9,7 @@ export interface PubSubLink {
 
 /** The listener of each channel. Keeps the subscriptions of a link equal to the channels that have one. */
 export class ChannelTable {
-  readonly #channels = new Map<string, Channel>();
+  readonly #channels = new Map<string, ConnectionChannel>();
   readonly #link: PubSubLink;
 
   constructor(link: PubSubLink) {
@@ -21,11 +21,11 @@ export class ChannelTable {
    * channel, if any.
    */
   add(name: string, listener: ChannelListener): Promise<Unsubscribe> {
-    const channel = this.#channels.get(name) ?? new Channel(name);
+    const channel = this.#channels.get(name) ?? new ConnectionChannel(name);
     this.#channels.set(name, channel);
     channel.member?.joining?.reject(new Error("the channel has another listener by now"));
-    const joined = new Promise<Member>((resolve, reject) => {
-      const member: Member = { listener, joining: { resolve: () => resolve(member), reject } };
+    const joined = new Promise<ChannelMember>((resolve, reject) => {
+      const member: ChannelMember = { listener, joining: { resolve: () => resolve(member), reject } };
       channel.member = member;
     });
     void this.#settle(channel);
@@ -82,20 +82,20 @@ export class ChannelTable {
     if (channel.member?.joining === undefined) channel.member?.listener.onMessage(message);
   }
 
-  async #leave(channel: Channel, member: Member): Promise<void> {
+  async #leave(channel: ConnectionChannel, member: ChannelMember): Promise<void> {
     if (channel.member !== member) return;
     channel.member = undefined;
     await this.#settle(channel);
   }
 
   /** Starts `#follow` unless it runs: with one per channel a SUBSCRIBE never overtakes an UNSUBSCRIBE of the same channel. */
-  #settle(channel: Channel): Promise<void> {
+  #settle(channel: ConnectionChannel): Promise<void> {
     channel.work ??= inRootContext(() => this.#follow(channel));
     return channel.work;
   }
 
   /** Subscribes and unsubscribes until the link does what is wanted. */
-  async #follow(channel: Channel): Promise<void> {
+  async #follow(channel: ConnectionChannel): Promise<void> {
     // A microtask later: the link may fail at once, and `add` is to return its promise before `onReady` or a rejection reaches the caller.
     await null;
     for (;;) {
@@ -122,7 +122,7 @@ export class ChannelTable {
    * Runs without an `await` after the last look at `member` and `phase`. In between, `add` would find `work` set, rely on it, and its
    * listener would never be subscribed.
    */
-  #end(channel: Channel, error?: unknown): void {
+  #end(channel: ConnectionChannel, error?: unknown): void {
     channel.work = undefined;
     if (error !== undefined) refuse(channel, error);
     if (channel.member === undefined && this.#channels.get(channel.name) === channel)
@@ -131,7 +131,7 @@ export class ChannelTable {
 }
 
 /** The listener of a channel. */
-interface Member {
+interface ChannelMember {
   readonly listener: ChannelListener;
   /** Set until `onReady` was called. Not kept any longer: it keeps the asynchronous context of its caller alive. */
   joining: Joining | undefined;
@@ -142,15 +142,15 @@ interface Joining {
   reject(error: unknown): void;
 }
 
-class Channel {
-  member: Member | undefined;
+class ConnectionChannel {
+  member: ChannelMember | undefined;
   phase: "off" | "joining" | "live" | "leaving" = "off";
   work: Promise<void> | undefined;
 
   constructor(readonly name: string) {}
 }
 
-function confirm(channel: Channel): void {
+function confirm(channel: ConnectionChannel): void {
   if (channel.phase === "live") return;
   channel.phase = "live";
   const { member } = channel;
@@ -158,14 +158,14 @@ function confirm(channel: Channel): void {
   else admit(member, member.joining);
 }
 
-function admit(member: Member, joining: Joining): void {
+function admit(member: ChannelMember, joining: Joining): void {
   member.joining = undefined;
   member.listener.onReady();
   joining.resolve();
 }
 
 /** A joining listener is rejected. One that has heard messages before stays: `Subscriber` subscribes again for it. */
-function refuse(channel: Channel, error: unknown): void {
+function refuse(channel: ConnectionChannel, error: unknown): void {
   channel.phase = "off";
   const { member } = channel;
   if (member?.joining === undefined) return;

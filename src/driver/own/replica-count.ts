@@ -16,7 +16,7 @@ const LONGEST_TRIAL_MS = 1_600;
 const PAUSE_PER_TRIAL = 10;
 
 /** How many replicas a call wants, and for how many of them it waits. */
-export interface Wanted {
+export interface WantedReplicas {
   readonly wanted: number;
   readonly needed: number;
   /** On the monotonic clock. */
@@ -75,7 +75,7 @@ export class ReplicaCount {
   }
 
   /** For a call that is sent now. */
-  of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
+  of({ replicas, timeoutMs }: ReplicaDemand): WantedReplicas {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
     // A master that has lost all its replicas may have been replaced: they may follow another one by now.
@@ -92,7 +92,7 @@ export class ReplicaCount {
   }
 
   /** A call that wanted so many was answered. */
-  answered(acknowledged: number, { wanted, needed }: Wanted): void {
+  answered(acknowledged: number, { wanted, needed }: WantedReplicas): void {
     if (acknowledged >= wanted) {
       this.#keepUp = undefined;
     } else if (acknowledged < needed) {

@@ -12,7 +12,7 @@ import {
 import { KnownScripts } from "../known-scripts.js";
 import { type CommandConnection, type ConnectionEvents, onlyEnd } from "./connection.js";
 import { ConnectionScripts } from "./connection-scripts.js";
-import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
+import { askReplicas, ReplicaCount, type WantedReplicas } from "./replica-count.js";
 
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
@@ -29,7 +29,7 @@ export interface MasterOptions {
   readonly clock?: Clock;
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly call: ScriptCall;
   readonly ticket: Ticket;
   readonly demand: ReplicaDemand;
@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /** A call that was carried out, and waits for replicas. */
-interface Written extends Waiting, Wanted {
+interface Written extends WaitingCall, WantedReplicas {
   readonly reply: RawReply;
   /** The number of changes of the master when the script was sent. */
   readonly moves: number;
@@ -65,7 +65,7 @@ export class ReplicatedCalls {
   #link: CommandConnection | undefined;
   readonly #clock: Clock;
   readonly #count: ReplicaCount;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingCall[] = [];
   #written: Written[] = [];
   #running = false;
   #moves = 0;
@@ -119,7 +119,7 @@ export class ReplicatedCalls {
     this.#running = false;
   }
 
-  async #round(waiting: readonly Waiting[]): Promise<void> {
+  async #round(waiting: readonly WaitingCall[]): Promise<void> {
     const link = await this.#open();
     const moves = this.#moves;
     const { toError } = this.#options;
@@ -188,7 +188,7 @@ export class ReplicatedCalls {
     else answer();
   }
 
-  #reject({ reject }: Waiting, error: unknown): void {
+  #reject({ reject }: WaitingCall, error: unknown): void {
     // This server has become a replica; the next connection leads to the master.
     if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
     reject(error);
@@ -234,7 +234,7 @@ export class ReplicatedCalls {
   }
 }
 
-interface Count {
+interface AnsweredCount {
   /** Undefined where the server could not tell. */
   readonly count: number | undefined;
   /** True if asking again would bring the same. */
@@ -242,7 +242,11 @@ interface Count {
 }
 
 /** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
-async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: Clock): Promise<Count> {
+async function askFor(
+  link: CommandConnection,
+  calls: readonly WantedReplicas[],
+  clock: Clock,
+): Promise<AnsweredCount> {
   const needed = Math.max(0, ...calls.map((call) => call.needed));
   if (needed === 0) return { count: 0, isFinal: true };
   const askedMs = clock.monotonicMs();
@@ -255,7 +259,7 @@ async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: 
 }
 
 /** Rejects a call that its caller has given up. */
-function isWanted({ ticket, reject }: Waiting): boolean {
+function isWanted({ ticket, reject }: WaitingCall): boolean {
   if (ticket.givenUp) reject(new Error("the call was given up before it was sent"));
   return !ticket.givenUp;
 }

@@ -55,7 +55,7 @@ export const SHARDED = 2;
 
 const RESP2 = 1;
 
-type AnyClient = ValkeyGlideClient | ValkeyGlideClusterClient;
+export type AnyClient = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient {
   return "ssubscribeLazy" in client;

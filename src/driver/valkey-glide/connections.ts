@@ -1,11 +1,9 @@
 import { systemClock, type Timer } from "../../clock.js";
 import { DriverClosedError, ServerReplyError } from "../driver.js";
 import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
-import { BYTES, isCluster, type ValkeyGlideClient, type ValkeyGlideClusterClient } from "./client.js";
+import { type AnyClient, BYTES, isCluster, type ValkeyGlideClusterClient } from "./client.js";
 import { fromSubscriber } from "./errors.js";
 import type { GlideSubscriptions } from "./subscriptions.js";
-
-type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 /** GLIDE reconnects by itself and emits no event: it is asked so often for its connections while there is a subscription. */
 const LOOK_MS = 1_000;
@@ -18,7 +16,7 @@ const ANSWER_MS = 500;
  * listeners are told. While the answer is unknown, each look tells them so.
  */
 export class GlideListening implements PubSubConnection {
-  readonly #client: Client;
+  readonly #client: AnyClient;
   readonly #subscriptions: GlideSubscriptions;
   readonly #toError: (failure: unknown) => unknown;
   readonly #events: ConnectionEvents;
@@ -30,7 +28,7 @@ export class GlideListening implements PubSubConnection {
 
   /** @param toError maps a rejection of GLIDE to the error that is reported */
   constructor(
-    client: Client,
+    client: AnyClient,
     subscriptions: GlideSubscriptions,
     toError: (failure: unknown) => unknown,
     events: ConnectionEvents,
@@ -75,14 +73,14 @@ export class GlideListening implements PubSubConnection {
     return this.#watched;
   }
 
-  #lookLater(before: Connections): void {
+  #lookLater(before: ConnectionNames): void {
     if (this.#over) return;
     this.#timer = systemClock.schedule(LOOK_MS, () => {
       this.#look(before).catch((error: unknown) => this.#events.onEnd(error));
     });
   }
 
-  async #look(before: Connections): Promise<void> {
+  async #look(before: ConnectionNames): Promise<void> {
     const connections = await connectionsOf(this.#client);
     if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
@@ -98,10 +96,10 @@ export class GlideListening implements PubSubConnection {
 /** Ignored: `#watch` has called `onEnd` with it. */
 function toldByEnd(): void {}
 
-const readers = new WeakMap<Client, Set<ConnectionEvents>>();
+const readers = new WeakMap<AnyClient, Set<ConnectionEvents>>();
 
 /** A pending read of GLIDE cannot be cancelled: one loop reads for the life of the client, and delivers to the present listeners. */
-function read(client: Client, events: ConnectionEvents): () => void {
+function read(client: AnyClient, events: ConnectionEvents): () => void {
   const known = readers.get(client);
   const told = known ?? new Set();
   told.add(events);
@@ -112,7 +110,7 @@ function read(client: Client, events: ConnectionEvents): () => void {
   return () => told.delete(events);
 }
 
-async function readAll(client: Client, told: ReadonlySet<ConnectionEvents>): Promise<void> {
+async function readAll(client: AnyClient, told: ReadonlySet<ConnectionEvents>): Promise<void> {
   try {
     for (;;) {
       const { channel, message, pattern } = await client.getPubSubMessage();
@@ -127,12 +125,12 @@ async function readAll(client: Client, told: ReadonlySet<ConnectionEvents>): Pro
 
 /** A master of a cluster was too slow or failed, so the answers of all masters are missing: messages may have been missed anywhere. */
 const UNKNOWN: unique symbol = Symbol("unknown");
-type Connections = string | typeof UNKNOWN;
+type ConnectionNames = string | typeof UNKNOWN;
 
 const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
 
 /** Names the connections that the client has now; in a cluster, also the slots of each master. */
-async function connectionsOf(client: Client): Promise<Connections> {
+async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
   try {
     if (!isCluster(client)) {
       return connectionIn(await client.customCommand(["CLIENT", "INFO"], { decoder: BYTES }));
@@ -184,7 +182,7 @@ function ownSlots(nodes: unknown): string {
   return [id, epoch, ...slots.filter((slot) => !slot.startsWith("["))].join(" ");
 }
 
-async function unlessLate(answer: Promise<string>): Promise<Connections> {
+async function unlessLate(answer: Promise<string>): Promise<ConnectionNames> {
   let timer: Timer | undefined;
   const tooLate = new Promise<typeof UNKNOWN>((resolve) => {
     timer = systemClock.schedule(ANSWER_MS, () => resolve(UNKNOWN));

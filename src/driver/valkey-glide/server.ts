@@ -5,24 +5,16 @@ import type { ClientEvents, ClientPort, MasterAnswers } from "../client-port.js"
 import { DriverClosedError, type DriverTraits, type PubSubFamily, ServerReplyError } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
-import {
-  BYTES,
-  isCluster,
-  serverName,
-  type ValkeyGlideClient,
-  type ValkeyGlideClusterClient,
-} from "./client.js";
+import { type AnyClient, BYTES, isCluster, serverName } from "./client.js";
 import { GlideListening } from "./connections.js";
 import { fromGlide, fromSubscriber } from "./errors.js";
 import { GlideSubscriptions } from "./subscriptions.js";
-
-type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
 /** Subscribers that a driver listens with: it ends every subscription of theirs that it did not make. */
-const taken = new WeakSet<Client>();
+const taken = new WeakSet<AnyClient>();
 
 /**
  * A server or a cluster. There are no `calls`: GLIDE reconnects without an event, also between a script and its `WAIT`, and on a
@@ -34,13 +26,13 @@ export class ValkeyGlidePort implements ClientPort {
   resets = 0;
   outage: Error | undefined;
   readonly notOpen = undefined;
-  readonly #client: Client;
-  readonly #subscriber: Client;
+  readonly #client: AnyClient;
+  readonly #subscriber: AnyClient;
   readonly #events: ClientEvents;
   readonly #subscriptions: { readonly [Family in PubSubFamily]: GlideSubscriptions };
   #subscriberEnded = false;
 
-  constructor(client: Client, subscriber: Client, events: ClientEvents) {
+  constructor(client: AnyClient, subscriber: AnyClient, events: ClientEvents) {
     if (taken.has(subscriber)) {
       throw new TypeError(
         "valkeyGlideDriver refuses a subscriber that another driver listens with: create one for each, or close the other",

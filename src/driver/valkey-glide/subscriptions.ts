@@ -21,7 +21,7 @@ export class GlideSubscriptions {
   readonly #confirmed: () => Promise<ReadonlySet<string>>;
   /** Each channel with the `GlideListening` that was the last to claim it. */
   readonly #channels = new Map<string, object>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingSubscription>();
   #timer: Timer | undefined;
 
   constructor(client: ValkeyGlideClient | ValkeyGlideClusterClient, family: PubSubFamily) {
@@ -112,7 +112,7 @@ interface Lazily {
   unsubscribe(channels: readonly string[]): Promise<unknown>;
 }
 
-interface Waiting {
+interface WaitingSubscription {
   readonly channel: string;
   /** Whether the call waits for a subscription or for its end. */
   readonly subscribed: boolean;

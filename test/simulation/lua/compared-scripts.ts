@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { CommandRunner, Interpreter } from "../../../src/memory/memory-store.js";
+import type { CommandRunner } from "../../../src/memory/lua-interpreter.js";
+import type { Interpreter } from "../../../src/memory/memory-store.js";
 import type { Reply } from "../../../src/memory/reply.js";
 import type { ScriptSource } from "../../../src/protocol/script-call.js";
 

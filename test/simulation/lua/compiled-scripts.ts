@@ -1,8 +1,9 @@
 import { compileFunction } from "node:vm";
 import { bytesOfText } from "../../../src/memory/byte-strings.js";
-import type { CommandRunner, Interpreter } from "../../../src/memory/memory-store.js";
+import type { CommandRunner } from "../../../src/memory/lua-interpreter.js";
+import type { Interpreter } from "../../../src/memory/memory-store.js";
 import { numberText } from "../../../src/memory/number-text.js";
-import { Refusal, type Reply, Status } from "../../../src/memory/reply.js";
+import { ErrorReply, type Reply, Status } from "../../../src/memory/reply.js";
 import type { ScriptSource } from "../../../src/protocol/script-call.js";
 import { compiled } from "./compiler.js";
 import { library, matchesOf } from "./library.js";
@@ -16,10 +17,10 @@ const MAX_DEPTH = 100;
 /** What `redis.call` raises. */
 class Raised extends Error {
   override readonly name = "Raised";
-  readonly refusal: Refusal;
+  readonly refusal: ErrorReply;
   readonly line: number;
 
-  constructor(refusal: Refusal, line: number) {
+  constructor(refusal: ErrorReply, line: number) {
     super(refusal.message);
     this.refusal = refusal;
     this.line = line;
@@ -57,10 +58,10 @@ export class CompiledScripts implements Interpreter {
       return replyOf(operators.first(body(new Table([...keys]), new Table([...args]))));
     } catch (error) {
       const place = (line: number) => `script: ${script.sha1}, on @user_script:${line}.`;
-      if (error instanceof Raised) return new Refusal(`${error.refusal.message} ${place(error.line)}`);
+      if (error instanceof Raised) return new ErrorReply(`${error.refusal.message} ${place(error.line)}`);
       if (!(error instanceof ScriptFault)) throw error;
       const { line } = this.#state;
-      return new Refusal(`ERR user_script:${line}: ${error.message} ${place(line)}`);
+      return new ErrorReply(`ERR user_script:${line}: ${error.message} ${place(line)}`);
     } finally {
       this.#run = nobody;
     }
@@ -99,7 +100,7 @@ export class CompiledScripts implements Interpreter {
 
   readonly #command = (line: number, words: readonly Value[]): Value => {
     const reply = this.#answer(words);
-    if (reply instanceof Refusal) throw new Raised(reply, line);
+    if (reply instanceof ErrorReply) throw new Raised(reply, line);
     return seenByLua(reply);
   };
 
@@ -107,13 +108,13 @@ export class CompiledScripts implements Interpreter {
 
   #answer(words: readonly Value[]): Reply {
     if (words.length === 0) {
-      return new Refusal("ERR Please specify at least one argument for this redis lib call");
+      return new ErrorReply("ERR Please specify at least one argument for this redis lib call");
     }
     const texts: string[] = [];
     for (const word of words) {
       if (typeof word === "string") texts.push(word);
       else if (typeof word === "number") texts.push(numberText(word));
-      else return new Refusal("ERR Lua redis lib command arguments must be strings or integers");
+      else return new ErrorReply("ERR Lua redis lib command arguments must be strings or integers");
     }
     return this.#run(texts);
   }
@@ -128,7 +129,7 @@ function seenByLua(reply: Reply): Value {
   if (typeof reply === "string" || typeof reply === "number") return reply;
   if (reply === null) return false;
   if (reply instanceof Status) return new Table().with("ok", reply.text);
-  if (reply instanceof Refusal) return new Table().with("err", reply.message);
+  if (reply instanceof ErrorReply) return new Table().with("err", reply.message);
   return new Table(reply.map(seenByLua));
 }
 
@@ -139,9 +140,9 @@ function replyOf(value: Value, depth = 0): Reply {
   if (typeof value === "number") return Math.trunc(value) + 0;
   if (typeof value === "boolean") return value ? 1 : null;
   if (!(value instanceof Table)) return null;
-  if (depth > MAX_DEPTH) return new Refusal("ERR reached lua stack limit");
+  if (depth > MAX_DEPTH) return new ErrorReply("ERR reached lua stack limit");
   const error = value.get("err");
-  if (typeof error === "string") return new Refusal(error);
+  if (typeof error === "string") return new ErrorReply(error);
   const status = value.get("ok");
   if (typeof status === "string") return new Status(status);
   return value.items.map((item) => replyOf(item, depth + 1));

@@ -2,7 +2,7 @@ import type { LeaseLostError, LossReason } from "../../../src/errors.js";
 import type { Chain, Holder } from "../../../src/threads/chain.js";
 import { ServerRecord } from "../../../src/threads/server-record.js";
 import { makeTerms } from "../../../src/threads/terms.js";
-import type { Wanted } from "../../../src/threads/wanted.js";
+import type { WantedRecord } from "../../../src/threads/wanted.js";
 
 const TERMS = makeTerms({ leaseMs: 30_000, renewed: true, maxHoldMs: undefined, clockSkewMs: 0 });
 
@@ -44,7 +44,7 @@ export class ModelStay implements Holder {
     return this.holds.length > 0 ? "held" : "released";
   }
 
-  get wanted(): Wanted {
+  get wanted(): WantedRecord {
     const holds = this.holds.map((_, at) => ({ slot: at + 1, lacksLease: false }));
     const asks = this.asked !== undefined;
     return { holds, releases: this.works.length, goesOn: asks || this.isReused };

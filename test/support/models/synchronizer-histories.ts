@@ -6,7 +6,7 @@ import {
   countLook,
   countTrySet,
   latchCountDown,
-  type Request,
+  type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
 import { permitLeasesKey, requestsKey, savedPermitsKey } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
@@ -97,7 +97,7 @@ const givenOf = (names: Names) =>
 
 type Given = ReturnType<typeof givenOf> extends fc.Arbitrary<infer T> ? T : never;
 type Call = Omit<Given, "request"> & {
-  readonly request: Request;
+  readonly request: RepeatableRequest;
   /** How many permits there are, in and out. */
   readonly total: number;
 };

@@ -1,11 +1,11 @@
 import type {
   ClientRow,
   FeedEvent,
+  FeedSnapshot,
   LockDetail,
   LockRow,
   Me,
   Point,
-  Snapshot,
 } from "../../../src/inspector/format.js";
 import { digestOf } from "./mock-server.js";
 
@@ -284,7 +284,7 @@ function heldBy(client: ClientRow, locks: readonly LockRow[]): ClientRow {
 }
 
 /** Three in the morning: a lock that three wait for, JVMs, a process that has died, an hour behind it. */
-export function night(): Snapshot {
+export function night(): FeedSnapshot {
   const locks = locksOfNight();
   const fleet = Object.values(clients).map((client) => heldBy(client, locks));
   return {
@@ -338,7 +338,7 @@ function withPermits(row: LockRow | null): Pick<LockDetail, "lock" | "permits"> 
   return { lock: { ...row, holders }, permits };
 }
 
-export function detailOf(snapshot: Snapshot, key: string): LockDetail {
+export function detailOf(snapshot: FeedSnapshot, key: string): LockDetail {
   const row = snapshot.locks.find((each) => each.key === key) ?? null;
   const { lock, permits } = withPermits(row);
   const [holder] = lock?.holders ?? [];
@@ -361,7 +361,7 @@ export function detailOf(snapshot: Snapshot, key: string): LockDetail {
 }
 
 /** As large as a feed may be. */
-export function crowd(locks: number, size: number): Snapshot {
+export function crowd(locks: number, size: number): FeedSnapshot {
   const fleet = Array.from({ length: size }, (_, at) =>
     clientRow(100 + at, { app: `app-${at % 12}`, host: `pod-${at}`, pid: at + 1 }),
   );

@@ -3,7 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { assets } from "../../../src/inspector/assets.js";
-import type { Change, FeedEvent, Freed, LockDetail, Me, Snapshot } from "../../../src/inspector/format.js";
+import type {
+  Change,
+  FeedEvent,
+  FeedSnapshot,
+  Freed,
+  LockDetail,
+  Me,
+} from "../../../src/inspector/format.js";
 
 /** The security headers of the page, as its server sends them. */
 export const CONTENT_SECURITY_POLICY =
@@ -13,7 +20,7 @@ export const CONTENT_SECURITY_POLICY =
 /** What the server tells; a test changes it as it likes. */
 export interface MockState {
   me: Me;
-  snapshot: Snapshot;
+  snapshot: FeedSnapshot;
   detail(key: string): LockDetail;
   freed: Freed | { readonly status: number; readonly nothingDone?: boolean };
   /** Answered to all but the page and its assets, instead of what was asked for. */

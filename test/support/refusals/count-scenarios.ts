@@ -3,7 +3,7 @@ import {
   countLook,
   countTrySet,
   latchCountDown,
-  type Request,
+  type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
 import {
   permitLeasesKey,
@@ -44,7 +44,7 @@ const channel = "channel";
 const [ONE, TWO, OLD] = ["1111111111111111", "2222222222222222", "0000000000000000"];
 const digits = (id: string) => Buffer.from(id).toString("hex");
 
-const request: Request = {
+const request: RepeatableRequest = {
   requests: REQUESTS,
   id: "7",
   notAfterMs: Number.MAX_SAFE_INTEGER,

@@ -6,7 +6,7 @@ import {
   fairRelease,
 } from "../../../src/protocol/fair-scripts.js";
 import { findChannels, findHashes, lockInspectMany } from "../../../src/protocol/finding-scripts.js";
-import type { Acquisition, Release } from "../../../src/protocol/lock-calls.js";
+import type { AcquireItem, Release } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
@@ -51,7 +51,7 @@ const channel = "channel";
 
 type Found = Scenario["found"];
 
-function wish(changes: Partial<Acquisition> = {}): Acquisition {
+function wish(changes: Partial<AcquireItem> = {}): AcquireItem {
   const base = {
     key: KEY,
     holder: ME,
@@ -64,7 +64,7 @@ function wish(changes: Partial<Acquisition> = {}): Acquisition {
   return { ...base, channel, ...changes };
 }
 
-const acquire = (...locks: Partial<Acquisition>[]) => ({ notAfterMs: NEVER_MS, locks: locks.map(wish) });
+const acquire = (...locks: Partial<AcquireItem>[]) => ({ notAfterMs: NEVER_MS, locks: locks.map(wish) });
 
 function release(changes: Partial<Release> = {}): { notAfterMs: number; locks: readonly Release[] } {
   const base = { key: KEY, holder: ME, heldCount: 1, keptCount: 0, ttlMs: LEASE_MS, keptMs: [], channel };

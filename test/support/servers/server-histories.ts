@@ -7,7 +7,7 @@ import {
   fairRelease,
 } from "../../../src/protocol/fair-scripts.js";
 import { lockInspectMany } from "../../../src/protocol/finding-scripts.js";
-import type { AcquireCall, Acquisition, Release, Renewal } from "../../../src/protocol/lock-calls.js";
+import type { AcquireCall, AcquireItem, Release, Renewal } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
@@ -53,7 +53,7 @@ const renewing = [lockRenew, readRenew];
 const freeing = [lockForceUnlock, readForceUnlock, writeForceUnlock, fairForceUnlock];
 
 /** As one call of the script may be about them; those that are wanted together have none of them yet. */
-function alike({ locks, together }: AcquireCall): readonly Acquisition[] {
+function alike({ locks, together }: AcquireCall): readonly AcquireItem[] {
   const [{ leaseMs: lease, heldCount } = { leaseMs: 1, heldCount: 0 }] = locks;
   const held = together ? 0 : heldCount;
   const same = locks.map((lock) => ({ ...lock, leaseMs: lease, heldCount: held }));
@@ -72,7 +72,7 @@ function keptFor({ lock, keepForMs }: { readonly lock: Release; readonly keepFor
 export function lockHistories(names: Names): fc.Arbitrary<readonly Step[]> {
   const key = fc.constantFrom(...names.objects);
   const channel = fc.constantFrom(...names.channels);
-  const acquisition: fc.Arbitrary<Acquisition> = fc.record({
+  const acquisition: fc.Arbitrary<AcquireItem> = fc.record({
     key,
     holder,
     leaseMs,

@@ -1,9 +1,9 @@
-import type { Request } from "../../../src/protocol/count-scripts.js";
+import type { RepeatableRequest } from "../../../src/protocol/count-scripts.js";
 
 let requests = 0;
 
 /** A request that no other one has the id of, and that is in time. */
-export function newRequest(): Request {
+export function newRequest(): RepeatableRequest {
   requests += 1;
   const notAfterMs = Number.MAX_SAFE_INTEGER;
   return { requests: "requests", id: String(requests), notAfterMs, memoryMs: 60_000, settled: [] };

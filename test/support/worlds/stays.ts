@@ -3,7 +3,7 @@ import type { Lease } from "../../../src/lease.js";
 import { LeaseLock } from "../../../src/locks/lease-lock.js";
 import type { Lock } from "../../../src/locks/lock.js";
 import type { LockIdentity } from "../../../src/locks/lock-kind.js";
-import type { Holding } from "../../../src/threads/holding.js";
+import type { Stay } from "../../../src/threads/stay.js";
 import type { ScriptedDriver } from "../drivers/scripted-driver.js";
 import { answerWith } from "../faults/call-faults.js";
 import type { FakeTime } from "./fake-time.js";
@@ -15,7 +15,7 @@ export function identityOf(lock: Lock): LockIdentity {
 }
 
 /** The stay that a lease is of. */
-export function stayOf({ client, id }: LockIdentity, { threadId }: Pick<Lease, "threadId">): Holding {
+export function stayOf({ client, id }: LockIdentity, { threadId }: Pick<Lease, "threadId">): Stay {
   const stay = client.threads.find(threadId)?.stayIn(id);
   if (stay === undefined) throw new RangeError(`thread ${threadId} has no stay`);
   return stay;

@@ -1,6 +1,6 @@
 import { mistake } from "../failure.js";
 
-export interface Address {
+export interface TargetAddress {
   readonly host: string;
   readonly port: number;
 }
@@ -12,15 +12,15 @@ interface Login {
 
 /** What a URL of Redis names. */
 export type Target = { readonly login: Login; readonly tls: boolean } & (
-  | { readonly kind: "server"; readonly address: Address; readonly db: number }
+  | { readonly kind: "server"; readonly address: TargetAddress; readonly db: number }
   | { readonly kind: "socket"; readonly path: string; readonly db: number }
   | {
       readonly kind: "sentinel";
-      readonly sentinels: readonly Address[];
+      readonly sentinels: readonly TargetAddress[];
       readonly master: string;
       readonly db: number;
     }
-  | { readonly kind: "cluster"; readonly nodes: readonly Address[] }
+  | { readonly kind: "cluster"; readonly nodes: readonly TargetAddress[] }
 );
 
 const REDIS_PORT = 6379;
@@ -62,7 +62,7 @@ export function readTarget(url: string): Target {
 
 /** The target for people: without its login. */
 export function tellTarget(target: Target): string {
-  const list = (addresses: readonly Address[]) => addresses.map(tellAddress).join(",");
+  const list = (addresses: readonly TargetAddress[]) => addresses.map(tellAddress).join(",");
   switch (target.kind) {
     case "server":
       return tellAddress(target.address);
@@ -77,13 +77,13 @@ export function tellTarget(target: Target): string {
   }
 }
 
-export function tellAddress({ host, port }: Address): string {
+export function tellAddress({ host, port }: TargetAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-type Way = Pick<Target, "login" | "tls">;
+type TargetAccess = Pick<Target, "login" | "tls">;
 
-function server(place: string, query: string, way: Way): Target {
+function server(place: string, query: string, way: TargetAccess): Target {
   noQuery(query);
   const [hosts = "", db = "", ...more] = place.split("/");
   const [address, ...others] = readAddresses(hosts, REDIS_PORT);
@@ -93,14 +93,14 @@ function server(place: string, query: string, way: Way): Target {
   return { ...way, kind: "server", address, db: readDb(db) };
 }
 
-function socket(place: string, query: string, way: Way): Target {
+function socket(place: string, query: string, way: TargetAccess): Target {
   if (!place.startsWith("/")) throw wrong("the path of a socket begins with /");
   const { db = "", ...more } = Object.fromEntries(new URLSearchParams(query));
   if (Object.keys(more).length > 0) throw wrong("behind the path only ?db= may stand");
   return { ...way, kind: "socket", path: unescaped(place), db: readDb(db) };
 }
 
-function sentinel(place: string, query: string, way: Way): Target {
+function sentinel(place: string, query: string, way: TargetAccess): Target {
   noQuery(query);
   const [hosts = "", master = "", db = "", ...more] = place.split("/");
   if (master === "") throw wrong("it names no master: redis+sentinel://host:26379/mymaster");
@@ -110,7 +110,7 @@ function sentinel(place: string, query: string, way: Way): Target {
   return { ...way, kind: "sentinel", sentinels, master: unescaped(master), db: readDb(db) };
 }
 
-function cluster(place: string, query: string, way: Way): Target {
+function cluster(place: string, query: string, way: TargetAccess): Target {
   noQuery(query);
   const [hosts = "", ...more] = place.split("/");
   if (more.some((part) => part !== ""))
@@ -128,7 +128,7 @@ function readLogin(text: string): Login {
   return { ...(username === "" ? {} : { username }), ...(password === "" ? {} : { password }) };
 }
 
-function readAddresses(text: string, usualPort: number): readonly Address[] {
+function readAddresses(text: string, usualPort: number): readonly TargetAddress[] {
   return text
     .split(",")
     .filter((part) => part !== "")

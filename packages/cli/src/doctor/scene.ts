@@ -8,10 +8,13 @@ import { within } from "../within.js";
 import type { Finding } from "./check.js";
 
 /** A server that takes writes: the one that was named, the master of the Sentinels, or one of those of a cluster. */
-export interface Server {
+export interface WritableServer {
   readonly address: string;
   readonly redis: Redis;
 }
+
+/** What `INFO` of a server tells, by name. */
+export type InfoFacts = ReadonlyMap<string, string>;
 
 /** What the programs that use the locks are set to. */
 export interface Expectations {
@@ -44,7 +47,7 @@ export class Scene implements Expectations {
   readonly holdfast: Holdfast;
   readonly redis: Redis | Cluster;
   /** Those that answer. */
-  readonly servers: readonly Server[];
+  readonly servers: readonly WritableServer[];
   /** The addresses of those that do not. */
   readonly silent: readonly string[];
   readonly target: Target;
@@ -55,7 +58,7 @@ export class Scene implements Expectations {
   /** What the names of all locks begin with that are made for a check; and their keys. */
   readonly trial: string;
   readonly trialKey: string;
-  readonly #facts = new Map<Server, Promise<ReadonlyMap<string, string>>>();
+  readonly #facts = new Map<WritableServer, Promise<InfoFacts>>();
 
   private constructor(
     { holdfast, redis }: Connection,
@@ -104,21 +107,21 @@ export class Scene implements Expectations {
   }
 
   /** Some server: all of them answer alike. */
-  get anyServer(): Server {
+  get anyServer(): WritableServer {
     const [server] = this.servers;
     if (server === undefined) throw new Error("no server answers");
     return server;
   }
 
-  /** What INFO tells, by name. Asked once. */
-  facts(server: Server): Promise<ReadonlyMap<string, string>> {
+  /** Asked once. */
+  facts(server: WritableServer): Promise<InfoFacts> {
     const known = this.#facts.get(server) ?? ask(server, "INFO", "all").then(readInfo);
     this.#facts.set(server, known);
     return known;
   }
 }
 
-function serversOf(redis: Redis | Cluster, target: Target): readonly Server[] {
+function serversOf(redis: Redis | Cluster, target: Target): readonly WritableServer[] {
   if (!("nodes" in redis)) return [{ address: tellTarget(target), redis }];
   return redis.nodes("master").map((node) => {
     const { host = "", port = 0 } = node.options;
@@ -127,7 +130,7 @@ function serversOf(redis: Redis | Cluster, target: Target): readonly Server[] {
 }
 
 /** @throws NotAllowed, NotKnown; what the server answers, or that it does not in time */
-export async function ask({ redis }: Server, command: string, ...args: string[]): Promise<unknown> {
+export async function ask({ redis }: WritableServer, command: string, ...args: string[]): Promise<unknown> {
   try {
     return await within(ANSWER_WITHIN_MS, redis.call(command, ...args));
   } catch (error) {
@@ -139,7 +142,7 @@ export async function ask({ redis }: Server, command: string, ...args: string[])
 }
 
 /** A setting of a server; undefined where it has none of this name. @throws NotAllowed, NotKnown */
-export async function setting(server: Server, name: string): Promise<string | undefined> {
+export async function setting(server: WritableServer, name: string): Promise<string | undefined> {
   const reply = await ask(server, "CONFIG", "GET", name);
   return Array.isArray(reply) ? String(reply[1] ?? "") || undefined : undefined;
 }
@@ -166,7 +169,7 @@ const MOST_WELL = 3;
 /** Judges each server, and says the same of several but once. */
 export async function ofEach(
   { servers }: Pick<Scene, "servers">,
-  judge: (server: Server) => Promise<readonly Finding[]>,
+  judge: (server: WritableServer) => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   const judged = await Promise.all(
     servers.map(async (server) => ({ server, findings: await judge(server) })),

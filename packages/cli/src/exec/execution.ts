@@ -19,7 +19,7 @@ import { Cancelled, SignalRoute } from "./signals.js";
 import { tellHolders } from "./tell-holders.js";
 import { WaitingLines } from "./waiting-lines.js";
 
-export interface Surroundings {
+export interface ExecutionSurroundings {
   readonly env: NodeJS.ProcessEnv;
   /** It must not block: a command may have filled the pipe that both write to. */
   readonly output: Output;
@@ -29,7 +29,7 @@ export interface Surroundings {
 }
 
 /** How an execution has ended. The code of a command that was not lost is its own. */
-type Outcome = Pick<Report, "outcome" | "exitCode" | "reason">;
+type ExecutionOutcome = Pick<Report, "outcome" | "exitCode" | "reason">;
 
 /** Closing takes so long at most, and so long where Redis has not answered before: the exit code is waited for. */
 const CLOSE_WITHIN_MS = 3_000;
@@ -44,7 +44,7 @@ const LONGEST_APP = 64;
 export class Execution {
   readonly #settings: ExecSettings;
   readonly #connection: ConnectionSettings;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: ExecutionSurroundings;
   readonly #signals = new SignalRoute();
   readonly #startedMs: number;
   #lease: Lease | FencedLease | undefined;
@@ -53,7 +53,7 @@ export class Execution {
   #ending: Ending | undefined;
   #isUnanswered = false;
 
-  constructor(settings: ExecSettings, connection: ConnectionSettings, surroundings: Surroundings) {
+  constructor(settings: ExecSettings, connection: ConnectionSettings, surroundings: ExecutionSurroundings) {
     this.#settings = settings;
     this.#connection = connection;
     this.#surroundings = surroundings;
@@ -71,7 +71,7 @@ export class Execution {
     }
   }
 
-  async #connected(): Promise<Outcome> {
+  async #connected(): Promise<ExecutionOutcome> {
     const { command, ttlMs } = this.#settings;
     const { group } = this.#connection;
     const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
@@ -102,7 +102,7 @@ export class Execution {
     }
   }
 
-  async #conflict({ holdfast }: Connection): Promise<Outcome> {
+  async #conflict({ holdfast }: Connection): Promise<ExecutionOutcome> {
     const { output } = this.#surroundings;
     const { name, conflictExitCode } = this.#settings;
     if (!output.isQuiet) {
@@ -113,7 +113,7 @@ export class Execution {
     return { outcome: "conflict", exitCode: conflictExitCode, reason: null };
   }
 
-  async #holding(lease: Lease | FencedLease): Promise<Outcome> {
+  async #holding(lease: Lease | FencedLease): Promise<ExecutionOutcome> {
     const { clock, output } = this.#surroundings;
     this.#lease = lease;
     this.#acquiredMs = clock.monotonicMs();
@@ -164,7 +164,7 @@ export class Execution {
     return released.failed;
   }
 
-  #failed(error: unknown): Outcome {
+  #failed(error: unknown): ExecutionOutcome {
     const { output, doctorLine } = this.#surroundings;
     if (error instanceof Cancelled)
       return {
@@ -188,7 +188,7 @@ export class Execution {
     return (this.#releasedMs ?? this.#surroundings.clock.monotonicMs()) - this.#acquiredMs;
   }
 
-  #report({ outcome, exitCode, reason }: Outcome): Report {
+  #report({ outcome, exitCode, reason }: ExecutionOutcome): Report {
     const lease = this.#lease;
     const heldMs = this.#heldMs;
     const waitedMs = (this.#acquiredMs ?? this.#surroundings.clock.monotonicMs()) - this.#startedMs;

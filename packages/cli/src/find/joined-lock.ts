@@ -9,9 +9,9 @@ import type {
 } from "holdfast";
 import { isWriter, originOf } from "../text/tell-holder.js";
 
-type Told<T> = T & { readonly client: ClientRef };
-type Hold = Told<ClientPresence["holds"][number]>;
-type Wait = Told<ClientPresence["waits"][number]>;
+type OfClient<T> = T & { readonly client: ClientRef };
+type ClientHold = OfClient<ClientPresence["holds"][number]>;
+type Wait = OfClient<ClientPresence["waits"][number]>;
 
 const WRITE = ":write";
 /** A client id is a UUID. */
@@ -22,7 +22,7 @@ export function joinedLock(state: LockState, { clients }: Fleet): ListedLock {
   const refs = new Map(clients.map((client) => [client.id, refOf(client)]));
   const told = <T extends { readonly key: string }>(
     of: (client: ClientPresence) => readonly T[],
-  ): Told<T>[] =>
+  ): OfClient<T>[] =>
     clients.flatMap((client) =>
       of(client)
         .filter(({ key }) => key === state.key)
@@ -61,7 +61,7 @@ function kindOf(stored: LockState["kind"], told: string | undefined): ListedLock
 
 function holdersOf(
   { holders, holdCounts }: LockState,
-  holds: readonly Hold[],
+  holds: readonly ClientHold[],
   refs: ReadonlyMap<string, ClientRef>,
 ): ListedHolder[] {
   return holders.map((holder) => {
@@ -79,7 +79,7 @@ function holdersOf(
 }
 
 /** Of a lock that was handed on inside of its client Redis may still have the holder before. */
-function holdOf(holder: string, holds: readonly Hold[]): Hold | undefined {
+function holdOf(holder: string, holds: readonly ClientHold[]): ClientHold | undefined {
   const ofClient = holds.filter(
     ({ client, kind }) => holder.startsWith(client.id) && (kind === "write-lock") === isWriter(holder),
   );
@@ -101,7 +101,7 @@ function permitCounts({
 }
 
 /** Undefined for permits none of which is out any more. */
-function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: Hold): ListedHolder | undefined {
+function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHold): ListedHolder | undefined {
   const { client, kind, count, ageMs, renewed, note, permanent, ids } = hold;
   const isLeased = kind === "permit-expirable-semaphore";
   const permitIds = ids.flatMap((start) => {

@@ -61,13 +61,13 @@ function looksAfter({ locks }: LocksSeen, stale: boolean): number {
 }
 
 /** What to look at, and where. */
-export interface Search {
+export interface ListSearch {
   readonly group: string;
   readonly asked: AskableSources;
   readonly settings: ListSettings;
 }
 
-async function listOnce({ output }: Context, search: Search): Promise<void> {
+async function listOnce({ output }: Context, search: ListSearch): Promise<void> {
   const { settings, asked } = search;
   const { stale } = settings;
   if (stale)
@@ -83,7 +83,7 @@ async function listOnce({ output }: Context, search: Search): Promise<void> {
 }
 
 /** One look; for `--stale` the last of several. */
-async function look({ group, asked, settings }: Search): Promise<LocksSeen> {
+async function look({ group, asked, settings }: ListSearch): Promise<LocksSeen> {
   const { match, maxKeys, stale } = settings;
   const { sources, finder } = asked;
   const find = {

@@ -8,7 +8,7 @@ import { Screen } from "../text/screen.js";
 import { tableLines } from "../text/table.js";
 import { tellTime } from "../text/tell-time.js";
 import { listColumns } from "./list-columns.js";
-import type { Search } from "./list-command.js";
+import type { ListSearch } from "./list-command.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
@@ -16,7 +16,7 @@ import { tellSearch } from "./tell-search.js";
 const LINES_ABOVE = 3;
 
 /** Draws the table again and again until q or Ctrl-C is typed. */
-export async function watchTable(context: Context, search: Search, everyMs: number): Promise<void> {
+export async function watchTable(context: Context, search: ListSearch, everyMs: number): Promise<void> {
   await untilInterrupted(async (signal, end) => {
     const { output, input } = context;
     const screen = new Screen(output, input, end);
@@ -48,13 +48,17 @@ export async function watchTable(context: Context, search: Search, everyMs: numb
   });
 }
 
-interface Shown {
+interface ShownTable {
   readonly seen: LocksSeen | undefined;
   readonly trouble: string | undefined;
   readonly everyMs: number;
 }
 
-function linesOf({ output }: Context, search: Search, { seen, trouble, everyMs }: Shown): readonly string[] {
+function linesOf(
+  { output }: Context,
+  search: ListSearch,
+  { seen, trouble, everyMs }: ShownTable,
+): readonly string[] {
   const { columns = 80, rows = 24 } = output;
   const fitting = (text: string) => cut(plain(text), columns);
   const of = search.settings.match ?? "all locks";

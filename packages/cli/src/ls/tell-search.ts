@@ -6,7 +6,7 @@ import { PRESENCE_HINT } from "../text/presence-hint.js";
 import { type ListSettings, MAX_KEYS } from "./list-options.js";
 import type { Selection } from "./selection.js";
 
-interface Asked {
+interface AskedSearch {
   readonly asked: AskableSources;
   readonly settings: ListSettings;
 }
@@ -15,7 +15,7 @@ interface Asked {
 export function tellSearch(
   { locks, fleet, presenceIsUnwell, unreadable }: LocksSeen,
   selection: Selection,
-  { asked: { sources }, settings }: Asked,
+  { asked: { sources }, settings }: AskedSearch,
 ): readonly string[] {
   const where = tellSources(sources, fleet.clients.length, settings.maxKeys);
   const shown = selection.locks.length;

@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
 import { plain } from "../text/plain.js";
 import { tellHolder } from "../text/tell-holder.js";
-import type { Outcome } from "../unlock/journal.js";
+import type { UnlockOutcome } from "../unlock/journal.js";
 import { type RecordedOptions, recorded, recordedOptions } from "../unlock/recorded.js";
 import type { Seen } from "../unlock/seen.js";
 import { ownerOf, semaphoreSeen } from "./semaphore-seen.js";
@@ -41,7 +41,7 @@ function releaseOptions(): readonly Option[] {
   ]);
 }
 
-const deeds: Readonly<Record<Outcome, string>> = {
+const deeds: Readonly<Record<UnlockOutcome, string>> = {
   released: "gave back permits of",
   absent: "found given back permits of",
   changed: "did not give back (some were back meanwhile) permits of",
@@ -107,7 +107,11 @@ function isThere({ client }: ListedHolder): boolean {
 }
 
 /** When the answer is lost, the semaphore is looked at again, and nothing is tried twice. @throws what surely had no effect */
-async function giveBack(holdfast: Holdfast, state: LockState, ids: readonly string[]): Promise<Outcome> {
+async function giveBack(
+  holdfast: Holdfast,
+  state: LockState,
+  ids: readonly string[],
+): Promise<UnlockOutcome> {
   try {
     return await holdfast.forceRelease(state, { ids });
   } catch (error) {

@@ -48,9 +48,9 @@ function readPermits(text: string): number {
   return permits;
 }
 
-type Outcome = SetPermitsOutcome | "unknown";
+type SemaphoreOutcome = SetPermitsOutcome | "unknown";
 
-const deeds: Readonly<Record<Outcome, string>> = {
+const deeds: Readonly<Record<SemaphoreOutcome, string>> = {
   set: "changed the permits of",
   absent: "found no semaphore",
   changed: "did not change (it had another number meanwhile) the permits of",
@@ -72,7 +72,7 @@ async function semaphore(context: Context, options: SemaphoreOptions, typedWord 
 }
 
 /** Nothing is tried twice when the answer is lost. @throws what surely had no effect */
-async function change(holdfast: Holdfast, state: LockState, permits: number): Promise<Outcome> {
+async function change(holdfast: Holdfast, state: LockState, permits: number): Promise<SemaphoreOutcome> {
   try {
     return await holdfast.setPermits(state, permits);
   } catch (error) {
@@ -81,12 +81,12 @@ async function change(holdfast: Holdfast, state: LockState, permits: number): Pr
   }
 }
 
-interface Told {
+interface ToldSemaphore {
   readonly name: string;
   readonly seen: Seen;
 }
 
-function tellShown(output: Output, told: Told, asTyped: readonly string[]): number {
+function tellShown(output: Output, told: ToldSemaphore, asTyped: readonly string[]): number {
   const { name, seen } = told;
   if (output.isJson) output.json(jsonOf(told, "shown"));
   const { holders } = seen.lock;
@@ -105,14 +105,14 @@ function tellShown(output: Output, told: Told, asTyped: readonly string[]): numb
 
 function tellSet(
   output: Output,
-  told: Told,
-  { outcome, set }: { readonly outcome: Outcome; readonly set: number },
+  told: ToldSemaphore,
+  { outcome, set }: { readonly outcome: SemaphoreOutcome; readonly set: number },
 ): number {
   const { name, seen } = told;
   if (output.isJson) output.json(jsonOf(told, outcome));
   else {
     const isPlain = seen.state.takenCount === undefined;
-    const texts: Readonly<Record<Outcome, string>> = {
+    const texts: Readonly<Record<SemaphoreOutcome, string>> = {
       set: `${set} ${isPlain ? "are available" : "in all"} now, where ${totalOf(seen.state)} were`,
       absent: "it is not there any more: nothing was done",
       changed: "nothing was done: it has another number since it was shown",
@@ -125,7 +125,7 @@ function tellSet(
   return outcome === "unknown" ? exitCodes.unavailable : exitCodes.no;
 }
 
-function jsonOf({ name, seen }: Told, outcome: Outcome | "shown"): object {
+function jsonOf({ name, seen }: ToldSemaphore, outcome: SemaphoreOutcome | "shown"): object {
   const { state, lock } = seen;
   const { key, kind, available, takenCount = null, taken = null, ttlMs } = state;
   const { holders, waiting } = lock;

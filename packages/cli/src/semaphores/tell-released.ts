@@ -3,22 +3,22 @@ import type { Output } from "../output.js";
 import { giveBackLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
 import { tellWay } from "../text/tell-way.js";
-import type { Outcome } from "../unlock/journal.js";
+import type { UnlockOutcome } from "../unlock/journal.js";
 import type { Seen } from "../unlock/seen.js";
 
-interface Told {
+interface ToldRelease {
   readonly name: string;
   readonly seen: Seen;
   /** The permits that were to be given back. */
   readonly ids: readonly string[];
   readonly asTyped: readonly string[];
   /** Undefined: none were to be given back. */
-  readonly outcome?: Outcome;
+  readonly outcome?: UnlockOutcome;
   /** Why none were. */
   readonly why?: string;
 }
 
-const texts: Readonly<Record<Outcome, string>> = {
+const texts: Readonly<Record<UnlockOutcome, string>> = {
   released: "given back",
   absent: "given back already: nothing was done",
   changed: "nothing was done: some were given back since they were shown",
@@ -27,7 +27,7 @@ const texts: Readonly<Record<Outcome, string>> = {
 };
 
 /** Tells what became of permits. @returns the exit code */
-export function tellReleased(output: Output, told: Told): number {
+export function tellReleased(output: Output, told: ToldRelease): number {
   const { name, seen, ids, outcome, why = "" } = told;
   if (output.isJson) output.json(jsonOf(told));
   else {
@@ -50,7 +50,7 @@ function count(ids: readonly string[]): string {
 }
 
 /** What gives back permits, where a client is gone; and what that client hears of it. */
-function tellWays(output: Output, { name, seen, asTyped }: Told): void {
+function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);
   if (line === undefined) return;
@@ -61,7 +61,7 @@ function tellWays(output: Output, { name, seen, asTyped }: Told): void {
   tellWay(output, `to give back what clients that are gone have${warning}:`, line);
 }
 
-function jsonOf({ name, seen, ids, outcome, why = "" }: Told): object {
+function jsonOf({ name, seen, ids, outcome, why = "" }: ToldRelease): object {
   const { state, lock } = seen;
   const { key, kind, available, takenCount = null, taken = null, ttlMs } = state;
   const { holders, waiting } = lock;

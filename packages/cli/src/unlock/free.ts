@@ -1,12 +1,12 @@
 import { type Holdfast, type LockState, UnavailableError } from "holdfast";
-import type { Outcome } from "./journal.js";
+import type { UnlockOutcome } from "./journal.js";
 
 /**
  * Frees a lock from exactly what was seen. When the answer is lost, the lock is looked at again: it is never freed from anything that was
  * not seen, and never tried twice.
  * @throws what Redis refuses, and what surely had no effect
  */
-export async function free(holdfast: Holdfast, state: LockState): Promise<Outcome> {
+export async function free(holdfast: Holdfast, state: LockState): Promise<UnlockOutcome> {
   try {
     return await holdfast.forceUnlock(state);
   } catch (error) {
@@ -16,7 +16,7 @@ export async function free(holdfast: Holdfast, state: LockState): Promise<Outcom
 }
 
 /** A holder that is there still may have been freed by a command that is on its way: that is not known then. */
-async function afterLostReply(holdfast: Holdfast, state: LockState): Promise<Outcome> {
+async function afterLostReply(holdfast: Holdfast, state: LockState): Promise<UnlockOutcome> {
   try {
     const now = await holdfast.inspect(state.name);
     const left = state.holders.filter((holder) => now.holders.includes(holder));

@@ -4,9 +4,9 @@ import { mistake } from "../failure.js";
 import type { Output } from "../output.js";
 
 /** What became of a lock that was to be freed. `unknown`: the answer was lost, and looking again did not tell either. */
-export type Outcome = "released" | "absent" | "changed" | "unknown";
+export type UnlockOutcome = "released" | "absent" | "changed" | "unknown";
 
-export interface Deed {
+export interface JournalEntry {
   readonly name: string;
   /** The command, and how it was decided on: `unlock --force`. */
   readonly command: string;
@@ -31,7 +31,7 @@ export class Journal {
     this.#file = path === undefined ? undefined : opened(path);
   }
 
-  write(deed: Deed): void {
+  write(deed: JournalEntry): void {
     const line = `${new Date().toISOString()} ${lineOf(deed)}`;
     this.#output.record(line);
     if (this.#file === undefined) return;
@@ -48,7 +48,7 @@ export class Journal {
 }
 
 /** One line, whatever stands in names and reasons: they are written as JSON strings. */
-function lineOf({ name, command, reason, did, seen }: Deed): string {
+function lineOf({ name, command, reason, did, seen }: JournalEntry): string {
   const parts = [
     `${command}: ${actor()} ${did} ${JSON.stringify(name)}`,
     seen,

@@ -4,7 +4,7 @@ import type { CommonOptions, Context } from "../command.js";
 import { withConnection } from "../connection/connect.js";
 import { mistake } from "../failure.js";
 import { type HexOption, hexOption, typedName } from "../hex-names.js";
-import { type Deed, Journal } from "./journal.js";
+import { Journal, type JournalEntry } from "./journal.js";
 
 /** Of a command that changes what others have: it is recorded, with why. */
 export interface RecordedOptions extends CommonOptions, HexOption {
@@ -17,7 +17,7 @@ export interface Changed {
   readonly holdfast: Holdfast;
   readonly name: string;
   readonly group: string;
-  record(deed: Omit<Deed, "name" | "reason">): void;
+  record(deed: Omit<JournalEntry, "name" | "reason">): void;
 }
 
 /** @param heading of all of them in the help */

@@ -3,15 +3,15 @@ import type { Output } from "../output.js";
 import { unlockLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
 import { tellWay } from "../text/tell-way.js";
-import type { Outcome } from "./journal.js";
+import type { UnlockOutcome } from "./journal.js";
 import type { Seen } from "./seen.js";
 
-interface Told {
+interface ToldOutcome {
   readonly name: string;
   readonly seen: Seen;
 }
 
-const texts: Readonly<Record<Outcome, string>> = {
+const texts: Readonly<Record<UnlockOutcome, string>> = {
   released: "freed",
   absent: "free already: nothing was done",
   changed: "nothing was done: it changed hands since it was shown",
@@ -22,7 +22,7 @@ const texts: Readonly<Record<Outcome, string>> = {
 /** Tells what became of a lock that was to be freed. @returns the exit code */
 export function tellFreed(
   output: Output,
-  { name, seen, outcome }: Told & { readonly outcome: Outcome },
+  { name, seen, outcome }: ToldOutcome & { readonly outcome: UnlockOutcome },
 ): number {
   if (output.isJson) output.json(jsonOf({ name, seen }, outcome));
   else
@@ -47,7 +47,7 @@ export function tellFreed(
  */
 export function tellLeft(
   output: Output,
-  { name, seen, why, asTyped }: Told & { readonly why: string; readonly asTyped: readonly string[] },
+  { name, seen, why, asTyped }: ToldOutcome & { readonly why: string; readonly asTyped: readonly string[] },
 ): number {
   if (output.isJson) {
     output.json(jsonOf({ name, seen }, "left", why === "" ? null : why));
@@ -62,18 +62,22 @@ export function tellLeft(
   return exitCodes.no;
 }
 
-function paint(output: Output, outcome: Outcome): string {
+function paint(output: Output, outcome: UnlockOutcome): string {
   const style = outcome === "released" ? "green" : outcome === "absent" ? "dim" : "yellow";
   return output.paint(style, texts[outcome]);
 }
 
-function waitersOf({ lock: { waiting } }: Seen, outcome: Outcome): string {
+function waitersOf({ lock: { waiting } }: Seen, outcome: UnlockOutcome): string {
   if (waiting.length === 0) return "";
   if (outcome === "released") return "; those that wait are told";
   return outcome === "absent" ? `; ${waiting.length} wait for it` : "";
 }
 
-function jsonOf({ name, seen }: Told, outcome: Outcome | "left", why: string | null = null): object {
+function jsonOf(
+  { name, seen }: ToldOutcome,
+  outcome: UnlockOutcome | "left",
+  why: string | null = null,
+): object {
   const { key, ttlMs, token, holders, waiting } = seen.lock;
   return { name, key, outcome, why, kind: seen.state.kind, ttlMs, token, holders, waiting };
 }

@@ -9,7 +9,7 @@ import type { Output } from "../output.js";
 import { plain } from "../text/plain.js";
 import { isHolder, tellHolder } from "../text/tell-holder.js";
 import { free } from "./free.js";
-import type { Outcome } from "./journal.js";
+import type { UnlockOutcome } from "./journal.js";
 import { readLine } from "./prompt.js";
 import { type RecordedOptions, recorded, recordedOptions } from "./recorded.js";
 import { lookAt, type Seen } from "./seen.js";
@@ -17,7 +17,7 @@ import { obstacleToStale, watchFall } from "./staleness.js";
 import { tellFreed, tellLeft } from "./tell-outcome.js";
 import { tellSeen } from "./tell-seen.js";
 
-interface UnlockOptions extends RecordedOptions {
+interface UnlockCommandOptions extends RecordedOptions {
   readonly holder?: readonly string[];
   readonly stale?: boolean;
   readonly force?: boolean;
@@ -48,14 +48,14 @@ function unlockOptions(): readonly Option[] {
   ]);
 }
 
-const deeds: Readonly<Record<Outcome, string>> = {
+const deeds: Readonly<Record<UnlockOutcome, string>> = {
   released: "freed",
   absent: "found free",
   changed: "did not free (it changed meanwhile)",
   unknown: "tried to free (no answer: it is not known whether it was)",
 };
 
-async function unlock(context: Context, options: UnlockOptions, typedWord = ""): Promise<number> {
+async function unlock(context: Context, options: UnlockCommandOptions, typedWord = ""): Promise<number> {
   const { output } = context;
   checkOptions(options, context);
   return recorded(context, options, typedWord, "lock", async ({ holdfast, name, group, record }) => {
@@ -90,7 +90,7 @@ async function unlock(context: Context, options: UnlockOptions, typedWord = ""):
 }
 
 /** @throws Failure for what can not be meant, before anything is sent */
-function checkOptions({ force, yes }: UnlockOptions, { input }: Context): void {
+function checkOptions({ force, yes }: UnlockCommandOptions, { input }: Context): void {
   if (yes && !force) throw mistake("--yes belongs to --force");
   if (force && !yes && input?.isTTY !== true)
     throw mistake("--force without a terminal needs --yes: no name can be typed");
@@ -99,7 +99,7 @@ function checkOptions({ force, yes }: UnlockOptions, { input }: Context): void {
 /** Why the lock is left as it is; undefined where it is to be freed. */
 async function obstacleTo(
   { output, input }: Context,
-  { holder, stale, force, yes }: UnlockOptions,
+  { holder, stale, force, yes }: UnlockCommandOptions,
   name: string,
   seen: Seen,
   watch: () => Promise<string | undefined>,

@@ -8,7 +8,7 @@ import { tellClient, tellHolder } from "../text/tell-holder.js";
 import { tellTime } from "../text/tell-time.js";
 
 /** Around a change. */
-interface Scene {
+interface ChangeScene {
   readonly atMs: number;
   readonly fleet: Fleet;
   readonly locks: readonly WatchedLock[];
@@ -36,7 +36,7 @@ export class ChangeLines {
     this.#output = output;
   }
 
-  of(change: LockChange, scene: Scene): string {
+  of(change: LockChange, scene: ChangeScene): string {
     const { type, name } = change;
     const told = plain(name);
     this.#nameColumns = Math.min(MOST_NAME_COLUMNS, Math.max(this.#nameColumns, widthOf(told)));
@@ -53,7 +53,7 @@ export class ChangeLines {
   }
 }
 
-function tellChange(change: LockChange, { fleet, locks }: Scene): string {
+function tellChange(change: LockChange, { fleet, locks }: ChangeScene): string {
   const { type, holders, before, waiting, reason, client: id } = change;
   switch (type) {
     case "taken":

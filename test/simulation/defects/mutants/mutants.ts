@@ -11,7 +11,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "trust",
     "changeable-trust",
     "terms",
-    "holding",
+    "stay",
     "server-record",
     "turns",
     "chain",

@@ -43,7 +43,7 @@ export const foundDefects: readonly Defect[] = [
     topologies: ["cluster"],
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;",
         replace: "",
       },

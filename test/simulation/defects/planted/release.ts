@@ -36,7 +36,7 @@ export const releaseDefects: readonly Defect[] = [
     origin: "R1",
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "if (this.thread.explicitId !== undefined && this.inRedis.isPossible) {",
         replace: "if (this.thread.explicitId === Number.NaN) {",
       },
@@ -156,7 +156,7 @@ export const releaseDefects: readonly Defect[] = [
     kinds: ["read-write", "fair read-write"],
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "const restMs = this.releases > 0 ? this.neededMs([]) : 1;",
         replace: "const restMs = 1;",
       },

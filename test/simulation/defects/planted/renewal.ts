@@ -10,7 +10,7 @@ export const renewalDefects: readonly Defect[] = [
     origin: "B1",
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "this.changes += 1;\n    this.lapsing();",
         replace: "this.changes += 1;",
       },

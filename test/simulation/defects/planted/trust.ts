@@ -156,7 +156,7 @@ export const trustDefects: readonly Defect[] = [
     origin: "wire-S2",
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);",
         replace:
           "return live.reduce((ms, hold) => Math.min(ms, Math.max(1, Math.ceil(hold.neededMs()))), 1e15);",

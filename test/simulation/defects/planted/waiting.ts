@@ -176,7 +176,7 @@ export const waitingDefects: readonly Defect[] = [
     shows: "A lock is taken and released; its client counts a stay on.",
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "if (this.#live.length === 0) this.#custody.occupancy.left(this.lock.id);",
         replace: "",
       },
@@ -224,7 +224,7 @@ export const waitingDefects: readonly Defect[] = [
     shows: "A path enters its lock again while the release of a sibling's hold is delayed.",
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/stay.ts",
         find: "return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);",
         replace: "return mayEnter() && this.#line.isFirst(waiter);",
       },

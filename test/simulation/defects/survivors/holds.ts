@@ -8,7 +8,7 @@ export const inHolds: readonly Survivor[] = [
     [
       ["threads/trust.ts", "5:call-dropped", "this.lapsed();"],
       ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
-      ["threads/holding.ts", "5:call-dropped", "this.lapsing();"],
+      ["threads/stay.ts", "5:call-dropped", "this.lapsing();"],
     ],
   ),
   ...alike("equivalent", "What is lost, or not to be kept alive any more, has left the watchdog by itself.", [
@@ -32,7 +32,7 @@ export const inHolds: readonly Survivor[] = [
     ["threads/trust.ts", "assignment-dropped", "this.#heardMs = sentAt.monotonicMs;"],
   ]),
   ...alike("shorter trust", "What has raised the TTL of a lock says nothing about the holds that stay.", [
-    ["threads/holding.ts", ">-to-<=", "const raisesAll = this.#live.length > 1"],
+    ["threads/stay.ts", ">-to-<=", "const raisesAll = this.#live.length > 1"],
   ]),
   ...alike("one moment", "A copy that arrives in the very millisecond of its deadline.", [
     ["runtime/requests.ts", "<-to-<=", "until.ms < clock.latestMs"],
@@ -48,7 +48,7 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "only cost",
     "A stay that was entered on the strength of another one is kept by that until it ends itself.",
-    [["threads/holding.ts", "33:call-dropped", "host.#guests?.delete(this);"]],
+    [["threads/stay.ts", "33:call-dropped", "host.#guests?.delete(this);"]],
   ),
   ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
     ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],
@@ -56,13 +56,7 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "equivalent",
     "What is held is among the live holds, and Redis has counted at least as many as there are.",
-    [
-      [
-        "threads/holding.ts",
-        "27:||-to-&&",
-        "if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1",
-      ],
-    ],
+    [["threads/stay.ts", "27:||-to-&&", "if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1"]],
   ),
   ...alike(
     "a test sees it",

@@ -34,8 +34,8 @@ export const same: readonly Survivor[] = [
     ["runtime/fair-queues.ts", "5:assignment-dropped", "this.#beat = undefined;"],
   ]),
   ...alike("equivalent", "A list of one is copied, or a hold confirms itself by what it was taken with.", [
-    ["threads/holding.ts", ">-to->=", "live.length > 1 ? [...live] : live"],
-    ["threads/holding.ts", ">-to->=", "const raisesAll = this.#live.length > 1"],
+    ["threads/stay.ts", ">-to->=", "live.length > 1 ? [...live] : live"],
+    ["threads/stay.ts", ">-to->=", "const raisesAll = this.#live.length > 1"],
   ]),
   ...alike("equivalent", "What is left of a lease that is there is more than 0.", [
     ["synchronizers/leased-permits.ts", "<-to-<=", "(leftMs < 0 ?"],
@@ -47,8 +47,8 @@ export const same: readonly Survivor[] = [
       "19:>-to-*",
       "if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);",
     ],
-    ["threads/holding.ts", "call-dropped", "this.renewed(place.takenAt, at);"],
-    ["threads/holding.ts", "===-to-!==", "if (raisesAll && place.until === undefined)"],
+    ["threads/stay.ts", "call-dropped", "this.renewed(place.takenAt, at);"],
+    ["threads/stay.ts", "===-to-!==", "if (raisesAll && place.until === undefined)"],
   ]),
   ...alike("not judged", BESIDE_A_JVM, [
     ...[

@@ -3,7 +3,7 @@ import { alike, type Survivor } from "./survivor.js";
 /** What only what a program is told depends on. */
 export const told: readonly Survivor[] = [
   ...alike("only told", "Events say more or less: see test/unit/events.test.ts.", [
-    ["threads/holding.ts", "*", "events.leaseLost"],
+    ["threads/stay.ts", "*", "events.leaseLost"],
     ["threads/permit-holds.ts", "*", "events.leaseLost.publish("],
     ["threads/permit-holds.ts", "not-dropped", "!events.leaseLost.hasSubscribers"],
     ["locks/refusal.ts", "*", "events.contended"],

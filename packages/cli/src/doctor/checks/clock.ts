@@ -1,5 +1,5 @@
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
-import { ask, type Server } from "../scene.js";
+import { ask, type WritableServer } from "../scene.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const SAMPLES = 5;
@@ -36,7 +36,7 @@ export const clock: Check = {
   },
 };
 
-async function sample(server: Server): Promise<readonly ClockSample[]> {
+async function sample(server: WritableServer): Promise<readonly ClockSample[]> {
   const samples: ClockSample[] = [];
   for (let at = 0; at < SAMPLES; at += 1) {
     if (at > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

@@ -1,10 +1,8 @@
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
-import { ofEach } from "../scene.js";
+import { type InfoFacts, ofEach } from "../scene.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const FULL = 0.9;
-
-type Facts = ReadonlyMap<string, string>;
 
 /** Whether locks may be evicted. */
 export const eviction: Check = {
@@ -18,7 +16,7 @@ export const memory: Check = {
   look: (scene) => ofEach(scene, async (server) => [judgeMemory(await scene.facts(server))]),
 };
 
-export function judgeEviction(facts: Facts): readonly Finding[] {
+export function judgeEviction(facts: InfoFacts): readonly Finding[] {
   const policy = facts.get("maxmemory_policy") ?? "not told";
   const limit = numberOf(facts, "maxmemory");
   const evicted = numberOf(facts, "evicted_keys");
@@ -55,7 +53,7 @@ export function judgeEviction(facts: Facts): readonly Finding[] {
   ];
 }
 
-export function judgeMemory(facts: Facts): Finding {
+export function judgeMemory(facts: InfoFacts): Finding {
   const used = numberOf(facts, "used_memory");
   const limit = numberOf(facts, "maxmemory");
   if (limit === 0) return ok(`${bytes(used)} in use, no limit`);
@@ -68,7 +66,7 @@ export function judgeMemory(facts: Facts): Finding {
   });
 }
 
-export function numberOf(facts: Facts, name: string): number {
+export function numberOf(facts: InfoFacts, name: string): number {
   const value = Number(facts.get(name) ?? 0);
   return Number.isFinite(value) ? value : 0;
 }

@@ -1,5 +1,5 @@
 import { type Check, fail, ok, warn } from "../check.js";
-import { ask, ofEach, type Scene, type Server } from "../scene.js";
+import { ask, ofEach, type Scene, type WritableServer } from "../scene.js";
 
 const PINGS = 20;
 const SLOW_MS = 50;
@@ -27,7 +27,7 @@ export const reach: Check = {
   },
 };
 
-export async function roundTrips(server: Server): Promise<readonly number[]> {
+export async function roundTrips(server: WritableServer): Promise<readonly number[]> {
   const took: number[] = [];
   for (let at = 0; at < PINGS; at += 1) {
     const fromMs = performance.now();

@@ -1,8 +1,6 @@
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
-import { ask, NotAllowed, NotKnown, ofEach } from "../scene.js";
+import { ask, type InfoFacts, NotAllowed, NotKnown, ofEach } from "../scene.js";
 import { numberOf } from "./memory.js";
-
-type Facts = ReadonlyMap<string, string>;
 
 const settings = "docs/guide/servers.md#settings-of-the-server";
 const acknowledged = "docs/guide/topologies.md#replicas-that-acknowledge";
@@ -14,7 +12,7 @@ export const role: Check = {
   look: (scene) => ofEach(scene, async (server) => [judgeRole(await scene.facts(server))]),
 };
 
-export function judgeRole(facts: Facts): Finding {
+export function judgeRole(facts: InfoFacts): Finding {
   const found = facts.get("role") ?? "not told";
   if (found !== "slave" && found !== "replica") return ok(found);
   return fail(`a replica of ${facts.get("master_host")}:${facts.get("master_port")}`, {
@@ -63,7 +61,7 @@ interface Replica {
   readonly lagS: number;
 }
 
-export function judgeReplicas(facts: Facts): readonly Finding[] {
+export function judgeReplicas(facts: InfoFacts): readonly Finding[] {
   const all = replicasIn(facts);
   if (all.length === 0) return [ok("none")];
   const count = all.length === 1 ? "1 replica" : `${all.length} replicas`;
@@ -92,7 +90,7 @@ export function judgeReplicas(facts: Facts): readonly Finding[] {
   return findings.length > 0 ? findings : [ok(`${count}, none of them behind`)];
 }
 
-function replicasIn(facts: Facts): readonly Replica[] {
+function replicasIn(facts: InfoFacts): readonly Replica[] {
   return [...facts].flatMap(([name, value]) => {
     if (!/^(?:slave|replica)\d+$/.test(name)) return [];
     const {

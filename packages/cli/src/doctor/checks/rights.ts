@@ -1,12 +1,12 @@
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
 import { CHANNEL, KEY, type Right, rightLines } from "../rights.js";
-import { ask, type Scene, type Server } from "../scene.js";
+import { ask, type Scene, type WritableServer } from "../scene.js";
 import { remove, type TrialFailure, trialCount, tryAll } from "../trials.js";
 
 const doc = "docs/guide/servers.md#the-rights-that-are-needed";
 
 /** What a user may not do. */
-export interface Refusals {
+export interface MissingRights {
   readonly commands: readonly Right[];
   /** Patterns of the keys and channels that may not be used, with NAME for the name of a lock. */
   readonly keys: readonly string[];
@@ -24,7 +24,7 @@ export const rights: Check = {
 };
 
 /** Asks for each command of the ACL line. Redis looks at rights before it looks at types, slots and replicas. */
-async function refusalsAt(server: Server, scene: Scene): Promise<Refusals> {
+async function refusalsAt(server: WritableServer, scene: Scene): Promise<MissingRights> {
   const { trialKey, isCluster } = scene;
   const channel = `redisson_lock__channel:${tagOf(trialKey)}`;
   const asked = [...rightLines.flat()].sort((a, b) => turn(a) - turn(b));
@@ -74,7 +74,7 @@ function tagOf(key: string): string {
 }
 
 /** The words with which a call is refused for want of a right; "" where it is allowed. */
-async function refusal({ redis }: Server, command: string, args: readonly string[]): Promise<string> {
+async function refusal({ redis }: WritableServer, command: string, args: readonly string[]): Promise<string> {
   try {
     await redis.call(command, ...args);
     return "";
@@ -84,7 +84,7 @@ async function refusal({ redis }: Server, command: string, args: readonly string
   }
 }
 
-function joined(all: readonly Refusals[]): Refusals {
+function joined(all: readonly MissingRights[]): MissingRights {
   return {
     commands: [...new Set(all.flatMap(({ commands }) => commands))],
     keys: [...new Set(all.flatMap(({ keys }) => keys))],
@@ -103,14 +103,14 @@ function beginning({ settings: { prefix }, name }: Scene): string {
   return prefix + (name ?? "holdfast-doctor");
 }
 
-interface Found extends Refusals {
+interface FoundRights extends MissingRights {
   readonly failures: readonly TrialFailure[];
   readonly user: string;
   /** What the keys that were tried begin with. */
   readonly name: string;
 }
 
-export function judge({ commands, keys, failures, user, name }: Found): readonly Finding[] {
+export function judge({ commands, keys, failures, user, name }: FoundRights): readonly Finding[] {
   const findings: Finding[] = [];
   const line = (given: readonly string[]) => `ACL SETUSER ${user} ${given.join(" ")}`;
   if (keys.length > 0)

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { tlsOptions } from "../../connection/connect.js";
-import { type Address, tellAddress } from "../../connection/target.js";
+import { type TargetAddress, tellAddress } from "../../connection/target.js";
 import { within } from "../../within.js";
 import { type Check, type Finding, ok, warn } from "../check.js";
 import type { Scene } from "../scene.js";
@@ -41,7 +41,7 @@ export const sentinel: Check = {
   },
 };
 
-async function view({ settings }: Scene, at: Address, master: string): Promise<SentinelView | Silent> {
+async function view({ settings }: Scene, at: TargetAddress, master: string): Promise<SentinelView | Silent> {
   const address = tellAddress(at);
   const redis = new Redis({
     ...at,

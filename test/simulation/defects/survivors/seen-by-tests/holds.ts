@@ -16,7 +16,7 @@ export const seenInHolds: readonly Survivor[] = [
         "29:!==-to-===",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
-      ["threads/holding.ts", "9:call-dropped", "this.inRedis.rests(this.#custody.clock.monotonicMs());"],
+      ["threads/stay.ts", "9:call-dropped", "this.inRedis.rests(this.#custody.clock.monotonicMs());"],
     ],
   ),
   ...alike(
@@ -34,7 +34,7 @@ export const seenInHolds: readonly Survivor[] = [
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
       [
-        "threads/holding.ts",
+        "threads/stay.ts",
         "24:&&-to-||",
         "return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());",
       ],
@@ -134,20 +134,20 @@ export const seenInHolds: readonly Survivor[] = [
     ["threads/changeable-trust.ts", "5:call-dropped", "this.letLapse();"],
   ]),
   ...alike("a test sees it", "test/locks/hand-off.test.ts: is that call's at once", [
-    ["threads/holding.ts", ">-to-<=", "inRedis.copiesUntilMs > 0"],
+    ["threads/stay.ts", ">-to-<=", "inRedis.copiesUntilMs > 0"],
   ]),
   ...alike(
     "a test sees it",
     "test/locks/hand-off-races.test.ts: when the message of the release came first",
-    [["threads/holding.ts", "20:&&-to-||", "return !isBusy && !isCompany"]],
+    [["threads/stay.ts", "20:&&-to-||", "return !isBusy && !isCompany"]],
   ),
   ...alike("a test sees it", "test/faults/lost-releases.test.ts: takes the outer one from nobody", [
-    ["threads/holding.ts", "+=-to--=", "this.changes += 1;"],
+    ["threads/stay.ts", "+=-to--=", "this.changes += 1;"],
   ]),
   ...alike(
     "a test sees it",
     "test/faults/lost-releases.test.ts: tells of a loss, also after a release of the inner one",
-    [["threads/holding.ts", ">-to->=", "return this.#underWay > 0;"]],
+    [["threads/stay.ts", ">-to->=", "return this.#underWay > 0;"]],
   ),
   ...alike("a test sees it", "test/locks/hand-off-races.test.ts: leaves before it was named", [
     ["threads/turns.ts", "79:!==-to-===", "return this.#turn !== undefined && ("],

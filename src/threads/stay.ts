@@ -9,17 +9,17 @@ import type { Chain } from "./chain.js";
 import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
-import { HoldOf, type Place } from "./hold.js";
+import { HoldOf, type HoldOrigin } from "./hold.js";
 import { RenewedStay } from "./renewed-stay.js";
 import { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
-import type { Wanted } from "./wanted.js";
+import type { WantedRecord } from "./wanted.js";
 
 /** One acquisition of a lock. */
-export type Hold = HoldOf<Holding>;
+export type Hold = HoldOf<Stay>;
 /** Shared, as hardly any stay ever has any. */
-const NOBODY: ReadonlySet<Holding> = new Set();
+const NOBODY: ReadonlySet<Stay> = new Set();
 const NO_HOLDS: Hold[] = [];
 
 /** Tells calls whose time is up whether what they want is taken. */
@@ -35,8 +35,8 @@ export interface Telling {
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
  * @see docs/internals/states.md#a-stay
  */
-export class Holding extends RenewedStay {
-  readonly thread: Thread<Holding>;
+export class Stay extends RenewedStay {
+  readonly thread: Thread<Stay>;
   readonly lock: Held;
   readonly threadId: number;
   readonly field: string;
@@ -56,11 +56,11 @@ export class Holding extends RenewedStay {
   /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
   chain: Chain | undefined;
   /** The stays of the same joint lease, of any client: the id of one stands for all. */
-  companions: ReadonlySet<Holding> = NOBODY;
-  readonly #custody: Custody<Holding>;
+  companions: ReadonlySet<Stay> = NOBODY;
+  readonly #custody: Custody<Stay>;
   /** The write stay beside which this read stay began. */
-  readonly #host: Holding | undefined;
-  #guests: Set<Holding> | undefined;
+  readonly #host: Stay | undefined;
+  #guests: Set<Stay> | undefined;
   #live: Hold[] = NO_HOLDS;
   /** Why the latest hold was lost. */
   loss: LeaseLostError | undefined;
@@ -70,10 +70,10 @@ export class Holding extends RenewedStay {
   changes = 0;
 
   constructor(
-    thread: Thread<Holding>,
+    thread: Thread<Stay>,
     lock: Held,
-    id: { readonly threadId: number; readonly field: string; readonly host: Holding | undefined },
-    custody: Custody<Holding>,
+    id: { readonly threadId: number; readonly field: string; readonly host: Stay | undefined },
+    custody: Custody<Stay>,
   ) {
     super();
     this.thread = thread;
@@ -152,9 +152,9 @@ export class Holding extends RenewedStay {
   }
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
-  add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
+  add(terms: Terms, place: HoldOrigin, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
-    const hold = new HoldOf<Holding>(this, terms, place, this.#custody, at);
+    const hold = new HoldOf<Stay>(this, terms, place, this.#custody, at);
     // Its answer may come when its lease is over already.
     if (hold.believedMs(at) === 0) return undefined;
     hold.slot = this.inRedis.count + 1;
@@ -210,7 +210,7 @@ export class Holding extends RenewedStay {
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
-  wanted(goesOn: boolean): Wanted {
+  wanted(goesOn: boolean): WantedRecord {
     const holds = this.live;
     const isReused = this.thread.explicitId !== undefined;
     return { holds, releases: this.releases, goesOn: goesOn || holds.length > 0 || isReused };
