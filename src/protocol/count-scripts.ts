@@ -1,7 +1,7 @@
 import { defineScript, type Script } from "./define-script.js";
 import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
-import { sources } from "./scripts.js";
+import * as scripts from "./scripts.js";
 
 /** What goes with every call that changes a value without an owner, so that a repeated call has its effect once; see request.lua. */
 export interface RepeatableRequest {
@@ -77,7 +77,7 @@ interface TrySet {
 
 /** Gives a semaphore its permits or a latch its count, unless it has one; see count-try-set.lua. */
 export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | "kept" }>> = defineScript({
-  source: sources["count-try-set"],
+  source: scripts.countTrySet,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, value, ttlMs, channel, message }) => [
@@ -105,7 +105,7 @@ export const countDelete: Script<
   Deletion,
   CountAnswer<{ readonly status: "deleted" | "absent" }>
 > = defineScript({
-  source: sources["count-delete"],
+  source: scripts.countDelete,
   replicated: "if possible",
   keys: ({ count, request, others }) => [count, request.requests, ...others],
   args: ({ request, channel, message }) => [...requestArgs(request), channel, message],
@@ -120,7 +120,7 @@ interface CountValue {
 
 /** Reads the number; see count-look.lua. */
 export const countLook: Script<{ readonly count: string }, CountAnswer<CountValue>> = defineScript({
-  source: sources["count-look"],
+  source: scripts.countLook,
   keys: ({ count }) => [count],
   args: () => [],
   reply: countAnswer({ count: ["value"] }),
@@ -134,7 +134,7 @@ interface CountDown {
 
 /** Counts a latch down; see latch-count-down.lua. */
 export const latchCountDown: Script<CountDown, CountAnswer<{ readonly status: "counted" }>> = defineScript({
-  source: sources["latch-count-down"],
+  source: scripts.latchCountDown,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel }) => [...requestArgs(request), channel],

@@ -14,7 +14,7 @@ import {
 import { fairAliveKey, fairQueueKey, fairTimeoutsKey } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
-import { sources } from "./scripts.js";
+import * as scripts from "./scripts.js";
 
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
@@ -42,7 +42,7 @@ function keysOf({ key }: { readonly key: string }): string[] {
 
 /** Takes fair locks, re-enters them or stands in their queues; see fair-acquire.lua. */
 export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
-  source: sources["fair-acquire"],
+  source: scripts.fairAcquire,
   replicated: true,
   keys: ({ locks }) => locks.flatMap(keysOf),
   args: ({ notAfterMs, together = false, locks }, dialect) => [
@@ -62,7 +62,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 
 /** Lowers hold counts and passes fair locks on, or leaves their queues; see fair-release.lua. */
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
-  source: sources["fair-release"],
+  source: scripts.fairRelease,
   replicated: "if possible",
   // A waiter that gives up in the middle of a long queue has to be searched for in it.
   mostKeys: 20,
@@ -99,7 +99,7 @@ export type RefreshAnswer =
 
 /** Gives the waiters' signs of life; see fair-refresh.lua. */
 export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAnswer[])[]> = defineScript({
-  source: sources["fair-refresh"],
+  source: scripts.fairRefresh,
   keys: (queues) => queues.flatMap(keysOf),
   args: (queues, dialect) => [
     ...times(dialect),
@@ -135,7 +135,7 @@ export const anyForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnloc
 
 function forceUnlock({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceUnlock, ForceUnlockAnswer> {
   return defineScript({
-    source: sources["fair-force-unlock"],
+    source: scripts.fairForceUnlock,
     replicated: "if possible",
     keys: (call) => keysOf(call),
     args: ({ notAfterMs, channel, seen }, dialect) => [

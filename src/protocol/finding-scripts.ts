@@ -1,10 +1,10 @@
 import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
+import * as scripts from "./later-scripts.js";
 import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./lock-scripts.js";
 import { fairQueueKey, fencingTokenKey, permitLeasesKey } from "./names.js";
 import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
-import { sources } from "./scripts.js";
 
 /** A channel of a lock, a semaphore or a latch. */
 export interface FoundChannel {
@@ -15,7 +15,7 @@ export interface FoundChannel {
 
 /** Names the channels that somebody listens to; see find-channels.lua. One that is listened to at several masters is named several times. */
 export const findChannels: Script<{ readonly sharded: boolean }, readonly FoundChannel[]> = defineScript({
-  source: sources["find-channels"],
+  source: scripts.findChannels,
   everywhere: true,
   keys: () => [],
   args: ({ sharded }) => [sharded ? 1 : 0, ...readableStarts],
@@ -54,7 +54,7 @@ interface ScanInput {
 
 /** Goes through the keys of all servers, step by step; see find-hashes.lua. */
 export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
-  source: sources["find-hashes"],
+  source: scripts.findHashes,
   everywhere: true,
   keys: () => [],
   args: ({ count, places }) => [count, ...places.flatMap(({ runId, cursor }) => [runId, cursor])],
@@ -97,7 +97,7 @@ export interface FoundPermits {
  * What is stored about some keys that may be those of locks: of the first keys, one at least; see lock-inspect-many.lua.
  */
 export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> = defineScript({
-  source: sources["lock-inspect-many"],
+  source: scripts.lockInspectMany,
   keys: (locks) =>
     locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key), permitLeasesKey(key)]),
   args: () => [],

@@ -22,14 +22,14 @@ import {
 import { fencingTokenKey, readHoldKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
-import { sources } from "./scripts.js";
+import * as scripts from "./scripts.js";
 
 /**
  * Takes or re-enters locks; see lock-acquire.lua. The locks of one call share one lease and one hold count, and the fenced ones
  * come last.
  */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
-  source: sources["lock-acquire"],
+  source: scripts.lockAcquire,
   replicated: true,
   keys({ locks }) {
     const [keys, tokens]: [string[], string[]] = [[], []];
@@ -59,7 +59,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 
 /** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
-  source: sources["lock-release"],
+  source: scripts.lockRelease,
   replicated: "if possible",
   keys({ locks }) {
     const keys: string[] = [];
@@ -82,7 +82,7 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 
 /** Ends holds without freeing their locks, whose keys stay for a while; see lock-keep.lua. */
 export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
-  source: sources["lock-keep"],
+  source: scripts.lockKeep,
   replicated: "if possible",
   keys: ({ locks }) => locks.map(({ key }) => key),
   args({ notAfterMs, locks }) {
@@ -97,7 +97,7 @@ export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScr
 
 /** Lets one holder follow another of the same client; see lock-succeed.lua. */
 export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
-  source: sources["lock-succeed"],
+  source: scripts.lockSucceed,
   replicated: true,
   keys: ({ key }) => [key],
   args: ({ notAfterMs, leaseMs, successor, predecessors }) => [
@@ -118,7 +118,7 @@ function unlike(): Error {
 
 /** Prolongs held locks; see lock-renew.lua. */
 export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
-  source: sources["lock-renew"],
+  source: scripts.lockRenew,
   replicated: true,
   keys: (locks) => locks.map(({ key }) => key),
   args(locks) {
@@ -133,7 +133,7 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
 
 /** Asks whether locks are held still, and writes; see lock-confirm.lua. */
 export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
-  source: sources["lock-confirm"],
+  source: scripts.lockConfirm,
   replicated: true,
   keys: (locks) =>
     locks.flatMap(({ key, holders: [holder = ""], slots }) => [
@@ -146,7 +146,7 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
 
 /** Frees a lock from the holders that were seen; see lock-force-unlock.lua. */
 export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
-  source: sources["lock-force-unlock"],
+  source: scripts.lockForceUnlock,
   replicated: "if possible",
   keys: ({ key }) => [key],
   args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...Object.entries(seen).flat()],
@@ -202,7 +202,7 @@ interface LockLook {
 
 /** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
-  source: sources["lock-inspect"],
+  source: scripts.lockInspect,
   keys: ({ key, queueKey, tokenKey, leasesKey }) => [key, queueKey, tokenKey, leasesKey],
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
   reply: ([type, ttlMs, fields, queue, token, listeners, permits]) => ({
@@ -256,7 +256,7 @@ export interface ServerProbe {
 
 /** Asks a server for its clock, its version, its messages, its memory and its role; see server-probe.lua. */
 export const serverProbe: Script<{ readonly key: string | undefined }, ServerProbe> = defineScript({
-  source: sources["server-probe"],
+  source: scripts.serverProbe,
   keys: ({ key }) => (key === undefined ? [] : [key]),
   args: () => [],
   reply: ([version, sharded, policy, role, memory]) => ({

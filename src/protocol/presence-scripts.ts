@@ -1,8 +1,8 @@
 import { defineScript, type Script } from "./define-script.js";
+import * as scripts from "./later-scripts.js";
 import { presenceClientKey, presenceClientsKey } from "./names.js";
 import { integer, list, text } from "./replies.js";
 import type { RawReply } from "./script-call.js";
-import { sources } from "./scripts.js";
 
 /** One client among those of its group. */
 interface GroupMember {
@@ -36,7 +36,7 @@ export type TellAnswer =
 
 /** Tells that a client is there, and what it has; see presence-tell.lua. */
 export const presenceTell: Script<Tell, TellAnswer> = defineScript({
-  source: sources["presence-tell"],
+  source: scripts.presenceTell,
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
   args: ({ notAfterMs, clientId, beat, everyMs, leastMs, keepMs, meta, live }) => [
     notAfterMs,
@@ -56,7 +56,7 @@ export const presenceTell: Script<Tell, TellAnswer> = defineScript({
 
 /** Takes away what a client has told; see presence-leave.lua. */
 export const presenceLeave: Script<GroupMember, undefined> = defineScript({
-  source: sources["presence-leave"],
+  source: scripts.presenceLeave,
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
   args: ({ clientId }) => [clientId],
   reply: () => undefined,
@@ -103,7 +103,7 @@ export interface ListAnswer {
 
 /** Reads what a page of clients has told, and the ids of the next page; see presence-list.lua. */
 export const presenceList: Script<ListCall, ListAnswer> = defineScript({
-  source: sources["presence-list"],
+  source: scripts.presenceList,
   keys: ({ group, page }) => [
     presenceClientsKey(group),
     ...page.map(({ clientId }) => presenceClientKey(group, clientId)),

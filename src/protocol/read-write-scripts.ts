@@ -14,7 +14,7 @@ import {
   renewAnswer,
 } from "./lock-calls.js";
 import { MODE_FIELD, readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
-import { sources } from "./scripts.js";
+import * as scripts from "./scripts.js";
 
 /** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
 export const MARK_MS = 4_000;
@@ -31,7 +31,7 @@ const WRITE_UNLOCKED = "1";
  */
 export function readAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
-    source: sources["read-acquire"],
+    source: scripts.readAcquire,
     replicated: true,
     keys: ({ locks }) =>
       locks.flatMap(({ key, holder, heldCount }) => [
@@ -55,7 +55,7 @@ export function readAcquire(fair: boolean): Script<AcquireCall, readonly Acquire
  */
 export function writeAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
-    source: sources["write-acquire"],
+    source: scripts.writeAcquire,
     replicated: true,
     keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
     args: ({ notAfterMs, together = false, locks }) => [
@@ -75,7 +75,7 @@ export function writeAcquire(fair: boolean): Script<AcquireCall, readonly Acquir
 
 /** Lowers the hold counts of readers and frees locks; see read-release.lua. */
 export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
-  source: sources["read-release"],
+  source: scripts.readRelease,
   replicated: "if possible",
   keys: ({ locks }) =>
     // While a slot moves, the keys of other readers may already be at the new server. One more key, which never exists, makes the
@@ -97,7 +97,7 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 
 /** Lowers the hold counts of writers and frees locks; see write-release.lua. */
 export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
-  source: sources["write-release"],
+  source: scripts.writeRelease,
   replicated: "if possible",
   // As above, for the writer's own reads.
   keys: ({ locks }) =>
@@ -118,7 +118,7 @@ export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defin
 
 /** Prolongs read holds; see read-renew.lua. */
 export const readRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
-  source: sources["read-renew"],
+  source: scripts.readRenew,
   replicated: true,
   keys: (locks) => locks.flatMap(({ key, holder, holdMs }) => [key, ...holdKeys(key, holder, holdMs.length)]),
   args: (locks) =>
@@ -134,7 +134,7 @@ export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnl
 
 function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
   return defineScript({
-    source: sources["read-write-force-unlock"],
+    source: scripts.readWriteForceUnlock,
     replicated: "if possible",
     keys: ({ key, seen }) => [
       key,

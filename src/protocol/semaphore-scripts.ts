@@ -2,7 +2,7 @@ import { type CountAnswer, countAnswer, type RepeatableRequest, requestArgs } fr
 import { defineScript, type Script } from "./define-script.js";
 import { type Confirmation, type RenewAnswer, type Renewal, renewAnswer } from "./lock-calls.js";
 import { permitLeasesKey, savedPermitsKey } from "./names.js";
-import { sources } from "./scripts.js";
+import * as scripts from "./scripts.js";
 
 interface ToSemaphore {
   readonly count: string;
@@ -66,7 +66,7 @@ const SHORT = ["available", "moreMs", "saving", "exists"] as const;
 
 /** Takes permits; see semaphore-acquire.lua. */
 export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
-  source: sources["semaphore-acquire"],
+  source: scripts.semaphoreAcquire,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits, saveMs }) => [
@@ -90,7 +90,7 @@ function cancelArgs({ id, memoryMs, settled }: RepeatableRequest): (string | num
 
 /** Takes a wish for permits back; see semaphore-cancel.lua. */
 export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
-  source: sources["semaphore-cancel"],
+  source: scripts.semaphoreCancel,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
@@ -115,7 +115,7 @@ type Added =
 
 /** Gives permits back, or changes their number; see semaphore-add.lua. */
 export const semaphoreAdd: Script<Addition, CountAnswer<Added>> = defineScript({
-  source: sources["semaphore-add"],
+  source: scripts.semaphoreAdd,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel, permits, mustExist, most }) => [
@@ -135,7 +135,7 @@ interface Drained {
 
 /** Takes all permits that are available; see semaphore-drain.lua. */
 export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<Drained>> = defineScript({
-  source: sources["semaphore-drain"],
+  source: scripts.semaphoreDrain,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request }) => requestArgs(request),
@@ -146,7 +146,7 @@ interface WithIds extends Pick<Lot, "ids"> {}
 
 /** Takes leased permits, one for each id; see permit-acquire.lua. */
 export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
-  source: sources["permit-acquire"],
+  source: scripts.permitAcquire,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids, saveMs, leaseMs }) => [
@@ -167,7 +167,7 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = de
 
 /** Takes a wish for leased permits back; see permit-cancel.lua. */
 export const permitCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
-  source: sources["permit-cancel"],
+  source: scripts.permitCancel,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
@@ -184,7 +184,7 @@ export type PermitRelease =
 
 /** Gives leased permits back, all or none; see permit-release.lua. */
 export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<PermitRelease>> = defineScript({
-  source: sources["permit-release"],
+  source: scripts.permitRelease,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids }) => [...requestArgs(request), channel, ids.join("")],
@@ -196,7 +196,7 @@ export const permitSetLease: Script<
   ToSemaphore & WithIds & { readonly leaseMs: number },
   CountAnswer<{ readonly status: "updated" | "absent" }>
 > = defineScript({
-  source: sources["permit-set-lease"],
+  source: scripts.permitSetLease,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
@@ -208,7 +208,7 @@ export const permitSetTotal: Script<
   ToSemaphore & { readonly total: number },
   CountAnswer<{ readonly status: "set" }>
 > = defineScript({
-  source: sources["permit-set-total"],
+  source: scripts.permitSetTotal,
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, total }) => [...requestArgs(request), channel, total],
@@ -225,7 +225,7 @@ export const semaphoreResize: Script<
   Resizing,
   CountAnswer<{ readonly status: "set" | "absent" | "changed" }>
 > = defineScript({
-  source: sources["semaphore-resize"],
+  source: scripts.semaphoreResize,
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, seen, total }) => [...requestArgs(request), channel, seen, total],
@@ -251,7 +251,7 @@ interface PermitFacts {
 
 /** Reads what there is of leased permits; see permit-look.lua. */
 export const permitLook: Script<PermitLook, CountAnswer<PermitFacts>> = defineScript({
-  source: sources["permit-look"],
+  source: scripts.permitLook,
   keys: ({ count }) => [count, permitLeasesKey(count)],
   args: ({ channel, id }) => [channel, id],
   reply: countAnswer<PermitFacts>({ permits: ["exists", "available", "acquired", "leftMs"] }),
@@ -259,7 +259,7 @@ export const permitLook: Script<PermitLook, CountAnswer<PermitFacts>> = defineSc
 
 /** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */
 export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
-  source: sources["permit-confirm"],
+  source: scripts.permitConfirm,
   replicated: true,
   keys: (permits) => permits.map(({ key }) => permitLeasesKey(key)),
   args: (permits) => permits.map(({ holders }) => holders.join("")),
@@ -268,7 +268,7 @@ export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer
 
 /** Prolongs leases; the holder of a renewal is the ids, one after the other. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
-  source: sources["permit-renew"],
+  source: scripts.permitRenew,
   replicated: true,
   keys: (permits) => permits.map(({ key }) => permitLeasesKey(key)),
   args: (permits) => permits.flatMap(({ holder, leaseMs }) => [holder, leaseMs]),

@@ -1,7 +1,7 @@
 import type fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { lockChannel } from "../../src/protocol/names.js";
-import { type ScriptName, sources } from "../../src/protocol/scripts.js";
+import { type ScriptName, sources } from "../support/all-scripts.js";
 import {
   ANY,
   LOCK_ANSWERS,

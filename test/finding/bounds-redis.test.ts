@@ -5,7 +5,7 @@ import {
   fairQueueKey as queueOf,
   fencingTokenKey as tokenOf,
 } from "../../src/protocol/names.js";
-import { sources } from "../../src/protocol/scripts.js";
+import { sources } from "../support/all-scripts.js";
 import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { JVM, listed } from "../support/worlds/listed.js";

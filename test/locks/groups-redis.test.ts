@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
-import type { ScriptName } from "../../src/protocol/scripts.js";
+import type { ScriptName } from "../support/all-scripts.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
 import { until } from "../support/run/until.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptSource } from "../../src/protocol/script-call.js";
-import { sources } from "../../src/protocol/scripts.js";
+import { sources } from "../support/all-scripts.js";
 
 const HOLDER = "0b1e8e0a-7c55-8f3e-9a55-5d7f6d1c2b3a:4294967296";
 

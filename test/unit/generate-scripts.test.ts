@@ -1,26 +1,60 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { flattenLua, renderModule } from "../../scripts/generate-scripts.mjs";
-import { sources } from "../../src/protocol/scripts.js";
+import { partsOf, renderModules } from "../../scripts/generate-scripts.mjs";
+import { sources } from "../support/all-scripts.js";
 
-const none = () => "";
+const includes: Record<string, string> = {
+  outer: "--[[\n  outer\n]]\n--@include inner\nlocal outer\n",
+  inner: "local inner\n",
+  "other-one": "local other\n",
+};
+const readInclude = (name: string) => includes[name] ?? "";
+const script = (name: string, source: string) => ({ name, parts: partsOf(source, readInclude) });
 
 it("sends code alone: neither header, comment lines nor blank lines", () => {
   const source = "--[[\n  a: header -- with dashes\n]]\n-- why\nlocal a = 1\n\n  -- why\nreturn a -- b\n";
-  expect(flattenLua(source, none)).toBe("local a = 1\nreturn a -- b");
+  expect(partsOf(source, readInclude)).toEqual([{ text: "local a = 1\nreturn a -- b" }]);
 });
 
-it("puts an include in place of its line, once, with what it includes itself", () => {
-  const includes: Record<string, string> = {
-    outer: "--[[\n  outer\n]]\n--@include inner\nlocal outer\n",
-    inner: "local inner\n",
-  };
-  const source = "--@include outer\n--@include inner\n--@include outer\nreturn 1\n";
-  expect(flattenLua(source, (name) => includes[name] ?? "")).toBe("local inner\nlocal outer\nreturn 1");
+it("puts an include in place of its line, once, after what it includes itself", () => {
+  const source = "local a\n  --@include outer\n--@include inner\n--@include outer\nreturn 1\n";
+  expect(partsOf(source, readInclude)).toEqual([
+    { text: "local a" },
+    { include: "inner", text: "local inner" },
+    { include: "outer", text: "local outer" },
+    { text: "return 1" },
+  ]);
+});
+
+it("has the text of an include once, and joins the scripts from it", () => {
+  const { "scripts.ts": text } = renderModules([
+    script("lock-one", "--@include other-one\nreturn 1\n"),
+    script("lock-two", "local a\n--@include other-one\n"),
+  ]);
+  expect(text?.match(/local other/g)).toHaveLength(1);
+  expect(text).toContain("const otherOne = `local other`;");
+  const exported = (name: string) => `export const ${name}: ScriptSource = /* @__PURE__ */ scriptSource(`;
+  expect(text).toContain(`${exported("lockOne")}\n  "lock-one",\n  \`\${otherOne}\nreturn 1\`,\n);`);
+  expect(text).toContain(`${exported("lockTwo")}\n  "lock-two",\n  \`local a\n\${otherOne}\`,\n);`);
+});
+
+it("refuses an include that is not one text, as the scripts would get different ones", () => {
+  includes["amid"] = "local before\n--@include inner\nlocal after\n";
+  expect(() => renderModules([script("lock-one", "--@include amid\n")])).toThrow("amid.lua includes others");
+});
+
+it("puts scripts into a second module, which imports what those of the first include as well", () => {
+  const all = [script("lock-one", "--@include inner\n"), script("lock-two", "--@include outer\n")];
+  const { "scripts.ts": first, "later-scripts.ts": second } = renderModules(all, ["lock-two"]);
+  expect(first).toContain("export const inner = `local inner`;");
+  expect(first).not.toMatch(/outer|lock-two/);
+  expect(second).toContain('import { inner } from "./scripts.js";');
+  expect(second).toContain("\nconst outer = `local outer`;");
+  expect(second).not.toMatch(/local inner|lock-one/);
 });
 
 it("writes Lua that a template literal would change as it is", () => {
-  const text = renderModule([{ name: "lock-example", lua: 'return "\\n`${"' }]);
+  const { "scripts.ts": text } = renderModules([script("lock-example", 'return "\\n`${"\n')]);
   expect(text).toContain('`return "\\\\n\\`\\${"`,');
 });
 

@@ -4,8 +4,7 @@ import { pathToFileURL } from "node:url";
 import { transformWithOxc } from "vite";
 import { type Edit, edited } from "./defect.js";
 
-const SCRIPTS_FOLDER = "src/protocol/scripts/";
-const SCRIPTS_MODULE = "src/protocol/scripts.ts";
+const PROTOCOL = "src/protocol/";
 
 /** The folder of the repository, from wherever this was compiled to. */
 export const root: string = rootAbove(import.meta.dirname);
@@ -23,24 +22,34 @@ export function changedFiles(edits: readonly Edit[]): Map<string, string> {
   return changed;
 }
 
-/** The sources that are to be compiled anew. A changed Lua script changes the module that is generated from all of them. */
+/** The sources that are to be compiled anew. A changed Lua script changes a module that is generated from all of them. */
 export async function changedSources(edits: readonly Edit[]): Promise<ReadonlyMap<string, string>> {
   const changed = changedFiles(edits);
   const scripts = [...changed.keys()].filter((file) => file.endsWith(".lua"));
   if (scripts.length === 0) return changed;
-  const { renderModule } = await generator();
-  const rendered = renderModule(await flatScripts(changed));
-  const isStale = rendered === readFileSync(join(root, SCRIPTS_MODULE), "utf8");
-  if (isStale) throw new Error(`what was changed in ${scripts.join(", ")} is not sent to the server`);
+  const { renderModules } = await generator();
+  const stale = Object.entries(renderModules(await readScripts(changed)))
+    .map(([file, text]) => [PROTOCOL + file, text] as const)
+    .filter(([file, text]) => text !== readFileSync(join(root, file), "utf8"));
+  if (stale.length === 0)
+    throw new Error(`what was changed in ${scripts.join(", ")} is not sent to the server`);
   for (const script of scripts) changed.delete(script);
-  return changed.set(SCRIPTS_MODULE, rendered);
+  for (const [file, text] of stale) changed.set(file, text);
+  return changed;
 }
 
 /** What is sent to a server of each script, where some of the files are other than on disk. */
-export async function flatScripts(changed: ReadonlyMap<string, string>): Promise<readonly Script[]> {
-  const { readScripts } = await generator();
-  return readScripts((file) => {
-    const path = SCRIPTS_FOLDER + file;
+export async function flatScripts(
+  changed: ReadonlyMap<string, string>,
+): Promise<readonly { readonly name: string; readonly lua: string }[]> {
+  const scripts = await readScripts(changed);
+  return scripts.map(({ name, parts }) => ({ name, lua: parts.map(({ text }) => text).join("\n") }));
+}
+
+async function readScripts(changed: ReadonlyMap<string, string>): Promise<readonly Script[]> {
+  const { readScripts: read } = await generator();
+  return read((file) => {
+    const path = `${PROTOCOL}scripts/${file}`;
     return changed.get(path) ?? readFileSync(join(root, path), "utf8");
   });
 }
@@ -72,12 +81,12 @@ export async function buildVariant(edits: readonly Edit[], folder: string): Prom
 
 interface Script {
   readonly name: string;
-  readonly lua: string;
+  readonly parts: readonly { readonly text: string }[];
 }
 
 interface Generator {
   readScripts(read: (file: string) => string): readonly Script[];
-  renderModule(scripts: readonly Script[]): string;
+  renderModules(scripts: readonly Script[]): Readonly<Record<string, string>>;
 }
 
 interface Exposer {

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/memory/memory-store.js";
 import { publishing } from "../../../src/protocol/dialect.js";
 import { scriptSource } from "../../../src/protocol/script-call.js";
-import { sources } from "../../../src/protocol/scripts.js";
+import { sources } from "../../support/all-scripts.js";
 import { seededChooser } from "../chooser/seeded.js";
 import type { RecordedCalls } from "../jvm/recorded-call.js";
 import { scripts as oldScripts } from "../jvm/scripts-3.24.3.js";

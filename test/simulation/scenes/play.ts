@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { replaceEnvironment } from "../../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
-import { sources } from "../../../src/protocol/scripts.js";
+import { sources } from "../../support/all-scripts.js";
 import { Checker } from "../checker/checker.js";
 import { ForcedUnlocks } from "../checker/excuses.js";
 import { History } from "../checker/history.js";

@@ -13,7 +13,6 @@ import {
   savedPermitsKey,
 } from "../../../src/protocol/names.js";
 import { presenceLeave, presenceList, presenceTell } from "../../../src/protocol/presence-scripts.js";
-import type { ScriptName } from "../../../src/protocol/scripts.js";
 import {
   permitAcquire,
   permitCancel,
@@ -29,6 +28,7 @@ import {
   semaphoreDrain,
   semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
+import type { ScriptName } from "../all-scripts.js";
 import { inMs, type Scenario, scenario } from "./scenario.js";
 
 const COUNT = "permits";

@@ -1,4 +1,4 @@
-import type { ScriptName } from "../../../src/protocol/scripts.js";
+import type { ScriptName } from "../all-scripts.js";
 
 const NEXT_WAITER =
   "The lock is freed or given up all the same. What is not done is the hand-over: the waiters ask by themselves, every 1.5 s.";

@@ -36,7 +36,7 @@ import {
   writeForceUnlock,
   writeRelease,
 } from "../../../src/protocol/read-write-scripts.js";
-import type { ScriptName } from "../../../src/protocol/scripts.js";
+import type { ScriptName } from "../all-scripts.js";
 import { inMs, type Scenario, scenario } from "./scenario.js";
 
 const KEY = "order:7";

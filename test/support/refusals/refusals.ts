@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { type ScriptName, sources } from "../../../src/protocol/scripts.js";
+import { type ScriptName, sources } from "../all-scripts.js";
 import { countScenarios } from "./count-scenarios.js";
 import { lockScenarios } from "./lock-scenarios.js";
 import { prepare, type Scenario } from "./scenario.js";

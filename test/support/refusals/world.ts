@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import type { ScriptName } from "../../../src/protocol/scripts.js";
+import type { ScriptName } from "../all-scripts.js";
 import { type RedisServer, startRedis } from "../servers/redis-server.js";
 import { commandsOf, knownCommands, type Outcome, Refusals, scenarios, USER } from "./refusals.js";
 import type { Scenario } from "./scenario.js";

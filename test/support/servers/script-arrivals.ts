@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { type ScriptName, sources } from "../../../src/protocol/scripts.js";
+import { type ScriptName, sources } from "../all-scripts.js";
 
 /** Which scripts have reached a server since somebody began to look. */
 export interface ScriptArrivals {
