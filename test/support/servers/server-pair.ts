@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { systemClock } from "../../../src/clock.js";
 import { ServerReplyError } from "../../../src/driver/driver.js";
 import { bytesOfArray, readableBytes } from "../../../src/memory/byte-strings.js";
 import { MemoryServer, type Snapshot } from "../../../src/memory/index.js";
@@ -24,6 +25,9 @@ export const LISTENED = ["channel one", "channel two"] as const;
 /** Announces that all messages of a step have arrived. */
 const END_OF_STEP = "end of step";
 
+/** In 2001: what scripts count is less. */
+const LEAST_TIME_MS = 1_000_000_000_000;
+
 /** Everything that is stored, in the form of `MemoryServer.dump`. */
 const DUMP = `
   local seen = {}
@@ -40,7 +44,11 @@ const DUMP = `
 
 /** A real server and an embedded one that are to do the same. */
 export class ServerPair {
-  readonly memory: MemoryServer = new MemoryServer();
+  /** When the real one has run the script that is run now; undefined: now. */
+  #scriptMs: number | undefined;
+  readonly memory: MemoryServer = new MemoryServer({
+    clock: { ...systemClock, wallMs: () => this.#scriptMs ?? systemClock.wallMs() },
+  });
   readonly #redis: RedisServer;
   readonly #client: Redis;
   readonly #heardOnRedis: string[] = [];
@@ -76,6 +84,8 @@ export class ServerPair {
   async step(action: Action): Promise<{ readonly redis: Effect; readonly memory: Effect }> {
     const sent = withBytes(action);
     const redis = await this.#onRedis(sent);
+    // What a script stores may be sorted by time: with times of their own, two clients could be in another order on each.
+    this.#scriptMs = "script" in action ? serverMsOf(redis.reply) : undefined;
     return { redis, memory: await this.#onMemory(sent) };
   }
 
@@ -135,10 +145,18 @@ export class ServerPair {
     } catch (error) {
       if (!(error instanceof ServerReplyError)) throw error;
       reply = wordsOf(error.message);
+    } finally {
+      this.#scriptMs = undefined;
     }
     await new Promise(setImmediate);
     return { reply: withWords(reply), messages: this.#heardOnMemory.splice(0), keyspace: this.stored() };
   }
+}
+
+/** The time with which scripts begin their answer, if this one does. */
+function serverMsOf(reply: unknown): number | undefined {
+  const [first] = Array.isArray(reply) ? reply : [];
+  return typeof first === "number" && first > LEAST_TIME_MS ? first : undefined;
 }
 
 function wordsOf(error: string): string {
