@@ -130,7 +130,7 @@ export class Client {
 
   /** `holdfast:lease:lost` has got a subscriber: sets the alarms of leases that were taken before it. */
   tellEnds(): void {
-    for (const holding of [...this.threads.holdings()]) for (const hold of [...holding.live]) hold.tellEnd();
+    for (const stay of [...this.threads.stays()]) for (const hold of [...stay.live]) hold.tellEnd();
     for (const hold of this.permits.all()) hold.tellEnd();
   }
 
@@ -272,7 +272,7 @@ export class Client {
       commands: this.commands,
       required: this.settings.replicas.mode === "require",
       *held() {
-        yield* client.threads.holdings();
+        yield* client.threads.stays();
         yield* client.permits.all();
       },
     });

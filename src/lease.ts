@@ -235,15 +235,15 @@ export class HeldLease extends AnyLease implements Lease {
   }
 
   get name(): string {
-    return this.#hold.holding.lock.name;
+    return this.#hold.stay.lock.name;
   }
 
   get holder(): string {
-    return this.#hold.holding.field;
+    return this.#hold.stay.field;
   }
 
   get threadId(): number {
-    return this.#hold.holding.threadId;
+    return this.#hold.stay.threadId;
   }
 
   get holdCount(): number {

@@ -22,7 +22,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   readonly wish: Wish;
   readonly patience: Patience;
   readonly waiter: Waiter;
-  holding: Stay;
+  stay: Stay;
   /** The hold count before it. */
   heldCount = 0;
   /** Room for it at its server; undefined before it has some, and where it needs none. */
@@ -30,10 +30,10 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   #deadline: Deadline | undefined;
 
   /** @param room taken for it already */
-  constructor({ lock, holding, wish }: Part, room?: Room) {
+  constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
-    this.holding = holding;
+    this.stay = stay;
     this.wish = wish;
     this.patience = wish;
     this.waiter = wish.waiter;
@@ -66,18 +66,18 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   item(notAfterMs: number): AcquireItem {
-    const { lock, wish, holding, heldCount } = this;
+    const { lock, wish, stay, heldCount } = this;
     const { key, kind, channel, client } = lock;
     this.#deadline = client.commands.deadline(key, notAfterMs, this.#deadline);
     const { terms, waits } = wish;
-    const kin = wish.kin?.holding.field ?? "";
+    const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
-    holding.inRedis.asking(leaseMs);
-    return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+    stay.inRedis.asking(leaseMs);
+    return { key, holder: stay.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
   }
 
   answered({ status }: AcquireAnswer, { repeated, clock, serverMs, sentAt }: Exchanged<unknown>): void {
-    const { inRedis } = this.holding;
+    const { inRedis } = this.stay;
     if (this.#room !== undefined) this.lock.client.admission.answered(this.#room, sentAt);
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
@@ -86,22 +86,22 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   failed(error: unknown): void {
-    const { lock, holding } = this;
+    const { lock, stay } = this;
     if (this.#room !== undefined) lock.client.admission.failed(this.#room, error);
     if (!(error instanceof UnavailableError) || !error.outcomeUnknown) {
-      holding.inRedis.refused(true);
+      stay.inRedis.refused(true);
       return;
     }
     this.#copyMayArrive();
     // Without a hold, the call that began the stay undoes the copies at its end.
-    if (holding.inRedis.count > 0) reconcile(lock, holding);
+    if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 
   #copyMayArrive(): void {
     if (this.#deadline === undefined) return;
-    const { lock, wish, holding, heldCount } = this;
+    const { lock, wish, stay, heldCount } = this;
     // A fair lock's first acquisition writes its own lease in place of that of a grant, and so may shorten one.
     const writesTtl = lock.kind.recordsWaiters && heldCount === 0;
-    holding.inRedis.copyMayArrive(this.#deadline, writesTtl ? wish.terms.leaseMs : undefined);
+    stay.inRedis.copyMayArrive(this.#deadline, writesTtl ? wish.terms.leaseMs : undefined);
   }
 }

@@ -66,7 +66,7 @@ export class Acquisition extends Attempt {
   /** @throws the error of a claim that cannot be met */
   constructor(lock: LockIdentity, wish: Wish, caller: Caller) {
     const entrance = entranceOf(lock, wish, caller);
-    super({ lock, holding: entrance.stay, wish });
+    super({ lock, stay: entrance.stay, wish });
     this.#caller = caller;
     this.#entrance = entrance;
   }
@@ -111,7 +111,7 @@ export class Acquisition extends Attempt {
   #enterAnew(): void {
     this.#leaveStay();
     this.#entrance = entranceOf(this.lock, this.wish, this.#caller);
-    this.holding = this.#entrance.stay;
+    this.stay = this.#entrance.stay;
     this.#enter();
   }
 
@@ -142,7 +142,7 @@ export class Acquisition extends Attempt {
       const beside = by === "beside" ? beginBeside(lock, claim) : undefined;
       if (beside === undefined) this.#enterAnew();
       else {
-        this.holding = beside;
+        this.stay = beside;
         this.#begin();
       }
     }
@@ -170,11 +170,11 @@ export class Acquisition extends Attempt {
   #begin(): void {
     const { lock, wish } = this;
     this.#hasBegun = true;
-    this.holding.isBeginning = true;
+    this.stay.isBeginning = true;
     wish.waitEndedBy = wish.kin === undefined ? this.freeMeans : "re-entry";
     if (wish.waits && wish.kin === undefined) {
       this.way = lock.kind.wait(this);
-      this.holding.waitsBy = this.way;
+      this.stay.waitsBy = this.way;
       this.asksAgain = this.way.asksAgain;
       if (events.contended.hasSubscribers) tellBehind(this, this.way);
     }
@@ -218,7 +218,7 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.readLate(answer, command);
     else if (answer.status === "held" && command.shortfall === undefined) {
       const given = { takenAt: command.sentAt, token: answer.token };
-      const hold = enterByAnswer(this.lock, this.holding, this.wish, given);
+      const hold = enterByAnswer(this.lock, this.stay, this.wish, given);
       if (hold === undefined) this.safely(() => this.useless("spent"));
       else {
         this.#hold = hold;
@@ -259,9 +259,9 @@ export class Acquisition extends Attempt {
     else if (this.waiter.over) this.giveUp("over");
     else if (isSameField) this.#askOrSleep();
     else {
-      const { thread } = this.holding;
+      const { thread } = this.stay;
       this.#leaveStay();
-      this.holding = this.lock.client.threads.begin(thread, this.lock);
+      this.stay = this.lock.client.threads.begin(thread, this.lock);
       this.#begin();
     }
   }
@@ -291,17 +291,17 @@ export class Acquisition extends Attempt {
   }
 
   #leaveStay(byAnswer = false): void {
-    const { lock, holding, wish } = this;
+    const { lock, stay, wish } = this;
     this.way?.leave(byAnswer);
     this.way = undefined;
     if (this.#hasBegun) {
       this.#hasBegun = false;
-      holding.isBeginning = false;
-      holding.waitsBy = undefined;
+      stay.isBeginning = false;
+      stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
       // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
-      if (this.state !== "entered") undoCopies(lock, holding, isQueued);
-      holding.settled();
+      if (this.state !== "entered") undoCopies(lock, stay, isQueued);
+      stay.settled();
     }
     this.#entered?.settled(true);
     this.#entered = undefined;

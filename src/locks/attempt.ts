@@ -73,8 +73,8 @@ export abstract class Attempt extends AcquireCommand {
    * @throws LeaseLostError for a stay that has ended before
    */
   protected ask(): void {
-    const { lock, wish, holding } = this;
-    const { inRedis } = holding;
+    const { lock, wish, stay } = this;
+    const { inRedis } = stay;
     this.state = "asking";
     this.waiter.onCancel = this.#cancelled;
     if (this.#turn === undefined) {
@@ -92,7 +92,7 @@ export abstract class Attempt extends AcquireCommand {
       this.useless("copies");
       return;
     }
-    const { leastLeaseMs } = holding;
+    const { leastLeaseMs } = stay;
     if (wish.again && wish.terms.renewed && wish.terms.leaseMs < leastLeaseMs) wish.lengthen(leastLeaseMs);
     wish.place = undefined;
     const { admission } = lock.client;
@@ -112,20 +112,20 @@ export abstract class Attempt extends AcquireCommand {
   protected endTurn(): void {
     const turn = this.#turn;
     this.#turn = undefined;
-    if (turn === true) this.holding.inRedis.endTurn();
+    if (turn === true) this.stay.inRedis.endTurn();
     else turn?.();
   }
 
   /** An attempt has changed nothing, or what it or a command before it has left in Redis is put right before the next. */
   protected useless(outcome: "late" | "spent" | "leftover" | "copies"): void {
-    const { lock, holding, wish, waiter } = this;
+    const { lock, stay, wish, waiter } = this;
     this.endTurn();
     if (outcome === "late") {
       this.#tryAgain();
       return;
     }
     let isClean = wish.timeoutMs !== undefined;
-    reconcile(lock, holding, { goesOn: isClean || this.asksAgain }, () => {
+    reconcile(lock, stay, { goesOn: isClean || this.asksAgain }, () => {
       isClean = true;
       waiter.wake();
     });
@@ -135,7 +135,7 @@ export abstract class Attempt extends AcquireCommand {
       if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));
       else if (wish.timeoutMs !== undefined || !this.asksAgain) this.busy();
       // A copy of the release would take away what is asked for next.
-      else if (holding.inRedis.copiesUntilMs > 0 && (isClean || outcome === "copies")) throw unanswered(lock);
+      else if (stay.inRedis.copiesUntilMs > 0 && (isClean || outcome === "copies")) throw unanswered(lock);
       else if (outcome === "leftover") this.#tryAgain();
       else if (waiter.over) this.busy();
       else this.ask();
@@ -150,17 +150,17 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   protected tooFewReplicas({ shortfall }: Exchanged<unknown>): void {
-    const { lock, holding, wish } = this;
+    const { lock, stay, wish } = this;
     this.endTurn();
     if (shortfall === undefined) return;
     const error = notReplicated(lock.name, shortfall);
     // A call for several servers does not wait for one that is slow to take its lock back.
     if (wish.timeoutMs !== undefined) {
-      reconcile(lock, holding, { goesOn: true });
+      reconcile(lock, stay, { goesOn: true });
       throw error;
     }
     this.takesBack();
-    void takeBack(lock, holding).then(() => this.failForCaller(error));
+    void takeBack(lock, stay).then(() => this.failForCaller(error));
   }
 
   protected takesBack(): void {
@@ -179,7 +179,7 @@ export abstract class Attempt extends AcquireCommand {
     const { wish, waiter, way } = this;
     const { commands } = this.lock.client;
     // A call that waits for its turn is behind the one that begins the stay.
-    const telling = way ?? this.holding.waitsBy;
+    const telling = way ?? this.stay.waitsBy;
     if (waiter.cancelled) this.end("cancelled");
     else if (waiter.isTold || telling?.hasTold(waiter) === true || this.#isHeldHere()) {
       way?.over();
@@ -202,9 +202,9 @@ export abstract class Attempt extends AcquireCommand {
 
   /** A live hold of this client excludes the call. What the client believes of its own holds it believes here as well, without a question. */
   #isHeldHere(): boolean {
-    const { lock, holding } = this;
+    const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
-    const isHeld = threads.excludedBy(holding, lock.otherId).some(({ live }) => live.length > 0);
+    const isHeld = threads.excludedBy(stay, lock.otherId).some(({ live }) => live.length > 0);
     // The others in line need not look once more.
     if (isHeld) lines.of(lock.id)?.answers.taken(clock.monotonicMs());
     return isHeld;
@@ -223,8 +223,8 @@ export abstract class Attempt extends AcquireCommand {
 
   /** The call was cancelled while the attempt is under way: the client still waits for the attempt when it closes. */
   #abandon(): void {
-    const { lock, holding } = this;
-    holding.unsettled();
+    const { lock, stay } = this;
+    stay.unsettled();
     const late = new Promise<void>((resolve) => {
       this.lateEnd = resolve;
     });
@@ -247,7 +247,7 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   #giveBack(answer: AcquireAnswer, command: Exchanged<unknown>): Promise<void> | undefined {
-    const { lock, holding, wish } = this;
+    const { lock, stay, wish } = this;
     const goesOn = wish.timeoutMs !== undefined || this.asksAgain;
     switch (answer.status) {
       case "busy":
@@ -256,17 +256,17 @@ export abstract class Attempt extends AcquireCommand {
         return undefined;
       case "held": {
         // The client closes: all that its stay has was declared lost, and is freed or left to its TTL together with this.
-        if (holding.loss?.reason === "closed") return undefined;
-        if (command.shortfall !== undefined) return takeBack(lock, holding);
+        if (stay.loss?.reason === "closed") return undefined;
+        if (command.shortfall !== undefined) return takeBack(lock, stay);
         const { token } = answer;
-        const hold = enterByAnswer(lock, holding, wish, { takenAt: command.sentAt, token });
+        const hold = enterByAnswer(lock, stay, wish, { takenAt: command.sentAt, token });
         if (hold !== undefined) return giveBack(lock, hold);
-        reconcile(lock, holding, { goesOn });
+        reconcile(lock, stay, { goesOn });
         return undefined;
       }
       default:
         try {
-          if (refusal(this, answer, command) === "leftover") reconcile(lock, holding, { goesOn });
+          if (refusal(this, answer, command) === "leftover") reconcile(lock, stay, { goesOn });
         } catch {
           // The caller has heard that its call was cancelled.
         }
@@ -276,13 +276,13 @@ export abstract class Attempt extends AcquireCommand {
 
   /** The attempt of a cancelled call has ended: undoes what it may have left in Redis, and lets `close` stop waiting for it. */
   protected endLate(): void {
-    const { lock, holding } = this;
+    const { lock, stay } = this;
     const end = this.lateEnd;
     this.lateEnd = undefined;
     this.endTurn();
     if (end === undefined) return;
-    undoCopies(lock, holding);
-    holding.settled();
+    undoCopies(lock, stay);
+    stay.settled();
     end();
   }
 }

@@ -47,7 +47,7 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced:
   const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id, replaced) : undefined);
   const outer = onPath(lock.id);
   const other = otherHalf(lock, onPath);
-  if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
+  if (outer !== undefined) return { thread: outer.stay.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
   // The joint lock around this call is still acquiring this member: a second stay and that acquisition would wait for each other.
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
@@ -121,7 +121,7 @@ export function mayEnter(
 
 function assertNotOver(lock: LockIdentity, hold: Hold): void {
   if (hold.state === "held") return;
-  throw hold.loss ?? new LeaseLostError(lock.name, hold.holding.field, "released", hold.heldMs);
+  throw hold.loss ?? new LeaseLostError(lock.name, hold.stay.field, "released", hold.heldMs);
 }
 
 /** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */

@@ -8,13 +8,13 @@ import { reconcile } from "./reconciler.js";
  * The call has ended without a hold, but a copy of its acquisition may still take the lock in Redis: releases it in the background.
  * @param isRecorded whether the field may stand in the queue of a fair lock
  */
-export function undoCopies(lock: LockIdentity, holding: Stay, isRecorded?: boolean): void {
-  const { inRedis } = holding;
+export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean): void {
+  const { inRedis } = stay;
   if (inRedis.count > 0) return;
   if (isRecorded) inRedis.queued();
   // A command of the stay is under way: its answer leads here again.
   else if (inRedis.isChanging) return;
-  if (inRedis.isDoubtful) reconcile(lock, holding);
+  if (inRedis.isDoubtful) reconcile(lock, stay);
 }
 
 /**
@@ -22,21 +22,21 @@ export function undoCopies(lock: LockIdentity, holding: Stay, isRecorded?: boole
  * commands may arrive, the stay is not over, and `reconcile` goes on.
  * @throws UnavailableError
  */
-export async function clearLeftover(lock: LockIdentity, holding: Stay, patience: Patience): Promise<void> {
-  const { inRedis } = holding;
+export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Patience): Promise<void> {
+  const { inRedis } = stay;
   if (!inRedis.isPossible) return;
   const { count } = inRedis;
-  holding.unsettled();
+  stay.unsettled();
   inRedis.lowers(0);
   try {
-    await inRedis.inTurn(() => sendRelease(lock, holding, { patience }));
+    await inRedis.inTurn(() => sendRelease(lock, stay, { patience }));
   } catch (error) {
     // The release was refused or never sent: Redis has what it had.
     if (inRedis.copiesUntilMs === 0) inRedis.keeps(count);
     throw error;
   } finally {
-    if (inRedis.copiesUntilMs > 0) reconcile(lock, holding);
-    holding.settled();
+    if (inRedis.copiesUntilMs > 0) reconcile(lock, stay);
+    stay.settled();
   }
 }
 
@@ -44,17 +44,17 @@ export async function clearLeftover(lock: LockIdentity, holding: Stay, patience:
  * Releases what an acquisition took with too few replicas: by one command that the call waits for, and by `reconcile` if that fails. Never
  * rejects.
  */
-export async function takeBack(lock: LockIdentity, holding: Stay): Promise<void> {
-  const { inRedis } = holding;
+export async function takeBack(lock: LockIdentity, stay: Stay): Promise<void> {
+  const { inRedis } = stay;
   let goesOn = true;
-  holding.unsettled();
+  stay.unsettled();
   try {
-    await inRedis.inTurn(() => sendRelease(lock, holding, { goesOn, patience: { replicated: false } }));
+    await inRedis.inTurn(() => sendRelease(lock, stay, { goesOn, patience: { replicated: false } }));
     // A replica may have the acquisition without having acknowledged it, and restores the lock if it is promoted.
     goesOn = inRedis.copiesUntilMs > 0;
   } catch {
     // `reconcile` tries again.
   }
-  reconcile(lock, holding, { goesOn });
-  holding.settled();
+  reconcile(lock, stay, { goesOn });
+  stay.settled();
 }

@@ -15,14 +15,14 @@ type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
  * @returns undefined when its lease is over already
  * @see docs/internals/states.md#one-acquisition
  */
-export function enter(holding: Stay, wish: Wish, given: GivenHold, at?: Instant): Hold | undefined {
+export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
   const scope = takenIn?.ended ? undefined : takenIn;
   const { takenAt, until, token, unnamed } = given;
   const bare = form === "lock" && scope === undefined;
-  const hold = holding.add(terms, { takenAt, until, token, unnamed, bare }, at);
+  const hold = stay.add(terms, { takenAt, until, token, unnamed, bare }, at);
   if (hold === undefined) return undefined;
-  holding.inRedis.entered();
+  stay.inRedis.entered();
   scope?.take(hold);
   return hold;
 }
@@ -36,17 +36,17 @@ export function enter(holding: Stay, wish: Wish, given: GivenHold, at?: Instant)
  */
 export function enterByAnswer(
   lock: LockIdentity,
-  holding: Stay,
+  stay: Stay,
   wish: Wish,
   given: Pick<GivenHold, "takenAt" | "token">,
 ): Hold | undefined {
   // A read beside its own write hold does not displace that.
-  const isFirst = holding.live.length === 0 && wish.kin === undefined;
-  const others = isFirst ? lock.client.threads.excludedBy(holding, lock.otherId) : NONE;
+  const isFirst = stay.live.length === 0 && wish.kin === undefined;
+  const others = isFirst ? lock.client.threads.excludedBy(stay, lock.otherId) : NONE;
   const isLater = ({ takenAt, provisional }: Hold) =>
     !provisional && takenAt.monotonicMs > given.takenAt.monotonicMs;
   if (others.some(({ live }) => live.some(isLater))) return undefined;
-  const hold = enter(holding, wish, given);
+  const hold = enter(stay, wish, given);
   if (hold !== undefined) for (const other of others) other.loseAll("stolen");
   return hold;
 }

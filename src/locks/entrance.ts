@@ -45,7 +45,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   const { outer, kin, thread, scope } = claim;
   wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
   wish.kin = kin;
-  const present = outer?.holding ?? thread.stayIn(lock.id);
+  const present = outer?.stay ?? thread.stayIn(lock.id);
   if (present !== undefined) {
     return {
       by: "again",
@@ -58,7 +58,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   // Takes no turn: two calls that both took one would find each other under way, and wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
-    const host = kin.holding;
+    const host = kin.stay;
     return { by: "beside", stay: host, mayEnter: () => mayEnter(lock, scope, kin, host.live), claim };
   }
   return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim };
@@ -67,7 +67,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
 /** Begins to read beside a write lock. @returns undefined where the write lock is over, or its thread has begun to read since */
 export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay | undefined {
   if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
-  return lock.client.threads.begin(claim.thread, lock, claim.kin.holding);
+  return lock.client.threads.begin(claim.thread, lock, claim.kin.stay);
 }
 
 /**

@@ -14,24 +14,24 @@ import { reconcile } from "./reconciler.js";
  */
 export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   if (hold.terms.renewed) throw watched(lock.name);
-  const { holding } = hold;
+  const { stay } = hold;
   /** Whether Redis may have something else than the holds need. */
   let isOpen = false;
-  holding.unsettled();
+  stay.unsettled();
   try {
     assertHeld(lock, hold);
-    await holding.inRedis.inTurn(async () => {
+    await stay.inRedis.inTurn(async () => {
       assertHeld(lock, hold);
       isOpen = true;
       await sendExtension(lock, hold, leaseMs);
     });
     assertHeld(lock, hold);
-    isOpen = holding.inRedis.copiesUntilMs > 0;
+    isOpen = stay.inRedis.copiesUntilMs > 0;
   } catch (error) {
     throw forCaller(error, lock);
   } finally {
-    if (isOpen) reconcile(lock, holding);
-    holding.settled();
+    if (isOpen) reconcile(lock, stay);
+    stay.settled();
   }
 }
 
@@ -43,17 +43,17 @@ export function watched(name: string): TypeError {
 
 /** Sends the command, with no other one of the stay under way. */
 async function sendExtension(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
-  const { holding } = hold;
-  const { inRedis } = holding;
+  const { stay } = hold;
+  const { inRedis } = stay;
   inRedis.extends(leaseMs);
   hold.extending(leaseMs);
   try {
-    const { reply, sentAt, shortfall } = await sendRelease(lock, holding);
+    const { reply, sentAt, shortfall } = await sendRelease(lock, stay);
     if (reply.status !== "released") {
-      holding.wasGone(0);
+      stay.wasGone(0);
     } else if (shortfall === undefined) {
       hold.extended(leaseMs, sentAt, inRedis.copiesTtlMs);
-      holding.renewed(sentAt);
+      stay.renewed(sentAt);
     } else throw tooFewReplicas(lock, shortfall);
   } finally {
     hold.notExtended();

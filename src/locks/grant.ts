@@ -24,7 +24,7 @@ const SHORT_LEASE_MS = 500;
  */
 export function enterByGrant(
   lock: LockIdentity,
-  holding: Stay,
+  stay: Stay,
   wish: Wish,
   place: QueuePlace,
 ): Hold | undefined {
@@ -34,17 +34,17 @@ export function enterByGrant(
   // The connection was lost since: a server that took over may not have the grant.
   if (client.commands.resets !== place.resets) return undefined;
   // This client has freed the lock by force since then, and the grant may be older than that.
-  if (place.sentAt.monotonicMs < holding.inRedis.freedMs) return undefined;
+  if (place.sentAt.monotonicMs < stay.inRedis.freedMs) return undefined;
   const { grantMs } = fairTimes;
   const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));
   const takenAt = now(client.clock);
-  const hold = enter(holding, wish, { takenAt, until }, takenAt);
+  const hold = enter(stay, wish, { takenAt, until }, takenAt);
   if (hold === undefined) return undefined;
   const { leaseMs } = wish.terms;
   const delayMs = leaseMs < SHORT_LEASE_MS ? 0 : Math.min(leaseMs, leftMs(until, takenAt)) * CONFIRMED_AFTER;
   // Where Redis has no field of it any more, the hold is lost: its field is never written again.
   client.after(delayMs, () => {
-    if (hold.state === "held" && hold.provisional) confirm(lock, holding);
+    if (hold.state === "held" && hold.provisional) confirm(lock, stay);
   });
   return hold;
 }

@@ -11,13 +11,13 @@ const LEAST_TRUST_MS = 500;
 
 /** Enters for a sleeping waiter when another call of its client hands the lock over. */
 export class Heir {
-  readonly #holding: Stay;
+  readonly #stay: Stay;
   readonly #wish: Wish;
   /** What it has taken over. */
   hold: Hold | undefined;
 
-  constructor(holding: Stay, wish: Wish) {
-    this.#holding = holding;
+  constructor(stay: Stay, wish: Wish) {
+    this.#stay = stay;
     this.#wish = wish;
   }
 
@@ -25,15 +25,15 @@ export class Heir {
    * @param takenAt this moment
    * @returns undefined when it has to ask Redis
    */
-  inherit(takenAt: Instant, { end, holding: before }: Hold): Hold | undefined {
+  inherit(takenAt: Instant, { end, stay: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
     // Waiters of other clients sleep by the TTL that they have seen, and would oversleep the end of a shorter lease: it publishes no
     // message.
     if (terms.leaseMs < before.inRedis.longestLeaseMs) return undefined;
-    const { thread, inRedis } = this.#holding;
+    const { thread, inRedis } = this.#stay;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
     if (!isClean || thread.explicitId !== undefined || waiter.over) return undefined;
-    this.hold = enter(this.#holding, this.#wish, { takenAt, until: end, unnamed: true }, takenAt);
+    this.hold = enter(this.#stay, this.#wish, { takenAt, until: end, unnamed: true }, takenAt);
     if (this.hold !== undefined) waiter.wake();
     return this.hold;
   }
@@ -56,14 +56,14 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   // An answer has shown a holder of another client: Redis does not have this hold any more, for example since the lock was freed by force.
   if (line.isElsewhere) return undefined;
   const at = now(clock);
-  const chain = hold.holding.chain ?? new Chain(hold, at.monotonicMs);
+  const chain = hold.stay.chain ?? new Chain(hold, at.monotonicMs);
   const { maxCount, maxMs } = settings.handOff;
   const isOver = chain.followers >= maxCount || at.monotonicMs >= chain.sinceMs + maxMs;
   if (isOver || leftMs(hold.end, at) < LEAST_TRUST_MS) return undefined;
   const next = heir.inherit(at, hold);
   if (next === undefined) return undefined;
   chain.pass(next);
-  const { field } = next.holding;
+  const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
   return next;
 }

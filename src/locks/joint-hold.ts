@@ -40,7 +40,7 @@ export class JointHold {
   }
 
   get holders(): string {
-    return [...this.#holds.values()].map(({ holding }) => holding.field).join(", ");
+    return [...this.#holds.values()].map(({ stay }) => stay.field).join(", ");
   }
 
   get state(): HoldState {
@@ -128,7 +128,7 @@ export class JointHold {
 
   /** So that the threadId of one of the stays stands for all of them. */
   #acquaint(): void {
-    const stays = [...this.#holds.values()].map(({ holding }) => holding);
+    const stays = [...this.#holds.values()].map(({ stay }) => stay);
     for (const stay of stays) {
       const others = [...stay.companions].filter((other) => !other.isIdle);
       stay.companions = new Set([...others, ...stays]);

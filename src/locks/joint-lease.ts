@@ -50,7 +50,7 @@ export class JointLease extends AnyLease implements Lease {
   get threadId(): number {
     const { members } = this.#hold;
     const { hold } = members.find((member) => member.hold.state === "held") ?? members[0] ?? {};
-    return hold?.holding.threadId ?? 0;
+    return hold?.stay.threadId ?? 0;
   }
 
   get #subject(): CallSubject {

@@ -12,10 +12,10 @@ import type { Wish } from "./wish.js";
 export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { name, kind } = lock;
   if (kind.keep === undefined) throw notKept(name, `a ${kind.name} can not be kept`);
-  const { state, holding } = hold;
+  const { state, stay } = hold;
   // A hold whose release was begun, or that is lost, has no part in it any more.
-  if (state === "held" && holding.live.length > 1) throw notKept(name, "its thread has other holds of it");
-  if (state === "held" && holding.entering > 0) {
+  if (state === "held" && stay.live.length > 1) throw notKept(name, "its thread has other holds of it");
+  if (state === "held" && stay.entering > 0) {
     throw notKept(name, "another call of its thread is just entering it once more");
   }
   await release(lock, hold, keepForMs);

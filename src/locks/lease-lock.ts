@@ -145,15 +145,15 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     const { client, id } = this.#lock;
     client.assertOpen(this.#lock);
     if (threadId !== undefined) checkThreadId(threadId);
-    const holding =
+    const stay =
       threadId === undefined
-        ? client.threads.current?.holdOf(id)?.holding
+        ? client.threads.current?.holdOf(id)?.stay
         : client.threads.find(threadId)?.stayIn(id);
     // Only this client writes fields with its id: a stay that it does not know holds nothing.
-    if (holding === undefined) return 0;
+    if (stay === undefined) return 0;
     // The lock was handed over: Redis gets the field of this stay by `lock-succeed`, which holds the turn until it is answered.
-    if (!holding.inRedis.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
-    return Number((await look(this.#lock)).fields[holding.field] ?? 0);
+    if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
+    return Number((await look(this.#lock)).fields[stay.field] ?? 0);
   }
 
   async remainTimeToLive(): Promise<number> {
@@ -239,8 +239,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
 showInLogs(LeaseLock, "Lock");
 
 /** What the event tells of a hold. */
-function acquired({ holding, holdCount, token }: Hold): Acquired {
-  const { field: holder } = holding;
+function acquired({ stay, holdCount, token }: Hold): Acquired {
+  const { field: holder } = stay;
   return token === undefined ? { holder, holdCount } : { holder, holdCount, token };
 }
 

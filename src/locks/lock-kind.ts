@@ -57,7 +57,7 @@ export interface LockIdentity {
 /** One lock that is asked for, and the stay that is to have it. */
 export interface Part {
   readonly lock: LockIdentity;
-  readonly holding: Stay;
+  readonly stay: Stay;
   readonly wish: Wish;
 }
 

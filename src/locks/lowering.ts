@@ -24,14 +24,14 @@ export interface Sending {
  */
 export async function sendRelease(
   lock: LockIdentity,
-  holding: Stay,
+  stay: Stay,
   sending: Sending = {},
   late?: Exchanged<ReleaseAnswer>,
 ): Promise<Exchanged<ReleaseAnswer>> {
   const { commands } = lock.client;
   let repeated = late?.repeated ?? false;
   for (let tries = late === undefined ? 1 : 2; ; tries += 1) {
-    const sent = await new Lowering(lock, holding, sending, repeated).send();
+    const sent = await new Lowering(lock, stay, sending, repeated).send();
     ({ repeated } = sent);
     if (sent.reply.status !== "late") return sent;
     if (tries >= MOST_VAIN_TRIES) throw new UnavailableError(commands.server, ANSWERS_LATE, false);
@@ -68,7 +68,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
   readonly #lock: LockIdentity;
-  readonly #holding: Stay;
+  readonly #stay: Stay;
   readonly #heldCount: number;
   readonly #keptCount: number;
   /** For how long the key stays when no holds are kept; 0: the lock is freed. */
@@ -86,15 +86,15 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   /** @param repeated whether an earlier try was repeated */
   constructor(
     lock: LockIdentity,
-    holding: Stay,
+    stay: Stay,
     { patience = PLAIN, goesOn = false }: Sending = PLAIN,
     repeated = false,
   ) {
-    const { inRedis, threadId } = holding;
+    const { inRedis, threadId } = stay;
     const isReused = threadId < FIRST_OWN_THREAD_ID;
     const { heldCount, keptCount, limited } = inRedis.lowered(inRedis.count, goesOn || isReused);
     this.#lock = lock;
-    this.#holding = holding;
+    this.#stay = stay;
     this.#heldCount = heldCount;
     this.#keptCount = keptCount;
     this.#keepForMs = keptCount === 0 ? inRedis.keepForMs : 0;
@@ -105,7 +105,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   }
 
   get key(): string {
-    return this.#holding.key;
+    return this.#stay.key;
   }
 
   /** A release that keeps holds has counts and a TTL of its own, and so is sent alone. */
@@ -115,13 +115,13 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 
   item(notAfterMs: number): Release {
     const { commands } = this.#lock.client;
-    if (notAfterMs > 0) this.#deadline = commands.deadline(this.#holding.key, notAfterMs, this.#deadline);
+    if (notAfterMs > 0) this.#deadline = commands.deadline(this.#stay.key, notAfterMs, this.#deadline);
     if (this.#isFreeing) freeing(this.#lock);
-    const { key, field: holder } = this.#holding;
+    const { key, field: holder } = this.#stay;
     const keptCount = this.#keptCount;
-    const keptMs = this.#holding.keptMs(keptCount);
+    const keptMs = this.#stay.keptMs(keptCount);
     // One of the counted holds may be about to be released: until then the key must not expire.
-    const ttlMs = Math.max(this.#holding.neededMs(), ...keptMs);
+    const ttlMs = Math.max(this.#stay.neededMs(), ...keptMs);
     if (keptCount > 0) {
       const leastMs = this.#lock.kind.shared ? this.#leastOf(ttlMs) : ttlMs;
       this.#leastTtlMs = Math.min(this.#leastTtlMs, leastMs);
@@ -133,7 +133,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 
   /** Each hold of a shared lock has a TTL of its own. */
   #leastOf(ttlMs: number): number {
-    return this.#holding.live.reduce((least, hold) => Math.min(least, Math.ceil(hold.neededMs())), ttlMs);
+    return this.#stay.live.reduce((least, hold) => Math.min(least, Math.ceil(hold.neededMs())), ttlMs);
   }
 
   send(): Promise<Exchanged<ReleaseAnswer>> {
@@ -148,7 +148,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
     const { sentAt, serverMs, clock, resets, shortfall } = command;
     const repeated = this.#repeated || command.repeated;
-    const { inRedis } = this.#holding;
+    const { inRedis } = this.#stay;
     const { client, id, kind } = this.#lock;
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
@@ -156,7 +156,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     else if (this.#isFreeing) freed(this.#lock, answer.heard);
     else if (!kind.shared) {
       // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
-      client.lines.of(id)?.endsIn(this.#keepForMs || this.#holding.neededMs());
+      client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
     }
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
@@ -172,7 +172,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 
   #copyMayArrive(): void {
     if (this.#deadline === undefined) return;
-    this.#holding.inRedis.copyMayArrive(this.#deadline, this.#leastTtlMs, true);
+    this.#stay.inRedis.copyMayArrive(this.#deadline, this.#leastTtlMs, true);
   }
 }
 

@@ -11,12 +11,12 @@ import type { LockIdentity } from "./lock-kind.js";
  */
 export function sendName(
   { client: { commands } }: LockIdentity,
-  { holding, terms }: Holder,
+  { stay, terms }: Holder,
 ): Promise<Exchanged<SuccessionAnswer>> {
-  const { key, field: successor } = holding;
+  const { key, field: successor } = stay;
   const { leaseMs } = terms;
-  const predecessors = holding.inRedis.naming(successor);
-  holding.renewing();
+  const predecessors = stay.inRedis.naming(successor);
+  stay.renewing();
   return commands.exchange(
     lockSucceed,
     key,
@@ -34,16 +34,16 @@ export function isNamedBy(
 ): boolean {
   if (chain.isOver) return true;
   const { latest } = chain;
-  const { inRedis } = latest.holding;
+  const { inRedis } = latest.stay;
   if (reply.status === "late") return false;
   if (reply.status === "held") {
     if (shortfall !== undefined) return false;
-    inRedis.named(sent.holding.field, sent === latest);
+    inRedis.named(sent.stay.field, sent === latest);
     if (sent !== latest) return false;
-    latest.holding.named(sentAt);
+    latest.stay.named(sentAt);
   } else {
     inRedis.namesFreed(false);
-    latest.holding.loseAll("stolen");
+    latest.stay.loseAll("stolen");
     client.lines.of(id)?.wake();
   }
   // The commands that wait for the latest holder's turn go on.

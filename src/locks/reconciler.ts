@@ -36,15 +36,15 @@ interface Undoing extends Pick<Sending, "goesOn"> {
  */
 export function reconcile(
   lock: LockIdentity,
-  holding: Stay,
+  stay: Stay,
   after: Pick<Sending, "goesOn"> = {},
   ended?: () => void,
 ): void {
-  const { inRedis, releases } = holding;
+  const { inRedis, releases } = stay;
   // A release that is under way may leave something that only this call wants to be given back.
   const isIdle = ended === undefined && releases === 0 && inRedis.reconciler === undefined;
-  if (isIdle && inRedis.next(holding.wanted(after.goesOn === true)).does === "nothing") return;
-  begin(lock, holding, { ...after, ended });
+  if (isIdle && inRedis.next(stay.wanted(after.goesOn === true)).does === "nothing") return;
+  begin(lock, stay, { ...after, ended });
 }
 
 /**
@@ -52,20 +52,20 @@ export function reconcile(
  * granted hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed. Of one that was handed the lock and is
  * lost before Redis has its field, all names are freed, but not when the client closes.
  */
-export function confirm(lock: LockIdentity, holding: Stay): void {
-  begin(lock, holding, undefined);
+export function confirm(lock: LockIdentity, stay: Stay): void {
+  begin(lock, stay, undefined);
 }
 
-function begin(lock: LockIdentity, holding: Stay, undoing: Undoing | undefined): void {
-  const { inRedis } = holding;
+function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): void {
+  const { inRedis } = stay;
   const running = inRedis.reconciler;
   if (running instanceof Reconciler) {
-    running.join(holding, undoing);
+    running.join(stay, undoing);
     return;
   }
-  const reconciler = new Reconciler(lock, holding);
+  const reconciler = new Reconciler(lock, stay);
   inRedis.reconciler = reconciler;
-  reconciler.join(holding, undoing);
+  reconciler.join(stay, undoing);
   lock.client.inBackground(() => reconciler.run());
 }
 
@@ -77,7 +77,7 @@ class Reconciler {
   readonly #lock: LockIdentity;
   readonly #record: ServerRecord;
   /** The stay that has the record now. */
-  #holding: Stay;
+  #stay: Stay;
   #goesOn = false;
   /** Whether what no live hold stands for is given back; false: only what live holds lack is written, and names of lost ones are freed. */
   #undoes = false;
@@ -94,18 +94,18 @@ class Reconciler {
   #tellingEndMs: number | undefined;
   #endPause: (() => void) | undefined;
 
-  constructor(lock: LockIdentity, holding: Stay) {
+  constructor(lock: LockIdentity, stay: Stay) {
     this.#lock = lock;
-    this.#record = holding.inRedis;
-    this.#holding = holding;
+    this.#record = stay.inRedis;
+    this.#stay = stay;
   }
 
-  /** @param holding the stay that has the record now */
-  join(holding: Stay, undoing: Undoing | undefined): void {
+  /** @param stay the one that has the record now */
+  join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || holding === this.#holding, "a record passes on while it is reconciled");
-    this.#holding = holding;
+    invariant(!this.#keepsStay || stay === this.#stay, "a record passes on while it is reconciled");
+    this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;
       this.#goesOn ||= undoing.goesOn === true;
@@ -136,7 +136,7 @@ class Reconciler {
       } while (this.#hasNews);
     } finally {
       record.reconciler = undefined;
-      if (!record.isNamed && this.#holding.chain?.isOver === false) record.endTurn();
+      if (!record.isNamed && this.#stay.chain?.isOver === false) record.endTurn();
       this.#letStay();
       this.#tellEnd();
     }
@@ -144,7 +144,7 @@ class Reconciler {
 
   /** Sends what is next. @returns how long to pause before the step after it, in milliseconds; "rest" when there is none */
   #round(): Promise<number | "rest"> | number | "rest" {
-    const step = this.#record.next(this.#holding.wanted(this.#goesOn));
+    const step = this.#record.next(this.#stay.wanted(this.#goesOn));
     this.#keepStay();
     if (this.#isGivenUp(step)) return "rest";
     // A release that is under way lowers the count to that of the holds which it found: they may have been lost since. Its end ends the pause.
@@ -159,7 +159,7 @@ class Reconciler {
   #failed(error: unknown, pauses: Pauses): number | "rest" {
     // A server that refuses, or cannot be reached, may answer later.
     if (!(error instanceof UnavailableError) || isOver(error)) return "rest";
-    if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#holding.live.length === 0) return "rest";
+    if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#stay.live.length === 0) return "rest";
     return this.#nextPauseMs(pauses);
   }
 
@@ -187,7 +187,7 @@ class Reconciler {
 
   /** Has Redis write the field of a chain's latest holder, who is trusted for as long as the one before was until then. */
   #name(): Promise<0 | "again" | "rest"> {
-    const { chain } = this.#holding;
+    const { chain } = this.#stay;
     if (chain === undefined) throw new Error("a record without a chain has no name");
     const { latest } = chain;
     return sendName(this.#lock, latest).then((sent) => {
@@ -200,7 +200,7 @@ class Reconciler {
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;
-    const { field, chain } = this.#holding;
+    const { field, chain } = this.#stay;
     const locks = releasesOf(this.#lock, record.names(field), record);
     const script = lastRelease(this.#lock, record);
     // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
@@ -216,15 +216,15 @@ class Reconciler {
   /** Lowers the count to that of the record, or writes it once more with the TTL that the holds need. */
   async #release(): Promise<number | "again"> {
     const record = this.#record;
-    const holding = this.#holding;
-    const lacking = holding.live.filter(({ lacksLease }) => lacksLease);
+    const stay = this.#stay;
+    const lacking = stay.live.filter(({ lacksLease }) => lacksLease);
     // Without a live hold, all that Redis has is released. A release that is under way lowers the count itself.
-    if (holding.live.length === 0 && holding.releases === 0) record.lowers(0);
+    if (stay.live.length === 0 && stay.releases === 0) record.lowers(0);
     for (const hold of lacking) hold.renewing();
-    const sent = await sendRelease(this.#lock, holding, { goesOn: this.#goesOn });
+    const sent = await sendRelease(this.#lock, stay, { goesOn: this.#goesOn });
     const { reply, sentAt, clock, serverMs, shortfall } = sent;
     // Where Redis has no field of such a hold any more, the hold is lost: its field is never written again.
-    if (lacking.length > 0 && reply.status !== "released") holding.loseAll("stolen");
+    if (lacking.length > 0 && reply.status !== "released") stay.loseAll("stolen");
     for (const hold of lacking) hold.confirmed(sentAt);
     const { copiesUntilMs } = record;
     if (copiesUntilMs === 0 && shortfall === undefined) for (const hold of lacking) hold.rewritten();
@@ -235,7 +235,7 @@ class Reconciler {
 
   /** True while the lease of a live hold is to be written: of one that was granted, or whose lease was set anew. */
   get #isConfirming(): boolean {
-    return this.#holding.live.some(({ lacksLease }) => lacksLease);
+    return this.#stay.live.some(({ lacksLease }) => lacksLease);
   }
 
   /** True when all that is left is to have replicas know of the last release, so that a promoted one does not restore the hold. */
@@ -261,7 +261,7 @@ class Reconciler {
 
   #isGivenUp({ does }: Step): boolean {
     const { client } = this.#lock;
-    const { live, loss } = this.#holding;
+    const { live, loss } = this.#stay;
     if (client.stopped) return true;
     if (does === "name" || this.#isConfirming) return false;
     if (does === "free-names") {
@@ -282,15 +282,15 @@ class Reconciler {
   /** Keeps the stay while Redis may have something that no hold stands for, and lets it end after that. */
   #keepStay(): void {
     const record = this.#record;
-    const isLeftOver = record.count > 0 && this.#holding.live.length === 0;
+    const isLeftOver = record.count > 0 && this.#stay.live.length === 0;
     if (this.#undoes && record.isNamed && (record.isDoubtful || isLeftOver)) {
-      if (!this.#keepsStay) this.#holding.unsettled();
+      if (!this.#keepsStay) this.#stay.unsettled();
       this.#keepsStay = true;
     } else if (this.#keepsStay) this.#letStay();
   }
 
   #letStay(): void {
-    if (this.#keepsStay) this.#holding.settled();
+    if (this.#keepsStay) this.#stay.settled();
     this.#keepsStay = false;
   }
 

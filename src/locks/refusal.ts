@@ -85,9 +85,9 @@ function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number
 }
 
 /** @param found the loss that an answer has just shown; undefined when it was known before */
-export function lossOf({ lock, holding, wish }: Part, found?: LossReason): LeaseLostError {
+export function lossOf({ lock, stay, wish }: Part, found?: LossReason): LeaseLostError {
   // For a read beside a write hold, it is the write hold that is gone.
-  const gone = wish.again ? holding : (wish.kin?.holding ?? holding);
+  const gone = wish.again ? stay : (wish.kin?.stay ?? stay);
   if (found !== undefined) gone.loseAll(found);
   return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);
 }

@@ -10,10 +10,10 @@ const BATCH_SIZE = 100;
 /** Declares all holds of a client lost, and in the background frees their locks if they are to be. */
 export function releaseEverything(client: Client, free: boolean): void {
   const held = new Map<HeldKind["release"], Release[]>();
-  for (const holding of [...client.threads.holdings()]) {
-    const { fields, lock, inRedis } = holding;
-    if (holding.live.length === 0) continue;
-    holding.loseAll("closed");
+  for (const stay of [...client.threads.stays()]) {
+    const { fields, lock, inRedis } = stay;
+    if (stay.live.length === 0) continue;
+    stay.loseAll("closed");
     const { release } = lock.kind;
     const releases = held.get(release) ?? [];
     held.set(release, releases);

@@ -21,9 +21,9 @@ import { confirm, reconcile } from "./reconciler.js";
 export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
-    const { holding } = hold;
+    const { stay } = hold;
     // Redis may keep the field of a lost lease until its TTL: freed now, it holds up no waiter until then.
-    if (holding.live.length === 0 && holding.inRedis.count > 0) reconcile(lock, holding);
+    if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);
     return Promise.reject(lateRelease(hold));
   }
   if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);
@@ -35,32 +35,32 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
 export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
-  hold.holding.inRedis.lowers(hold.holding.keepLive());
-  reconcile(lock, hold.holding);
+  hold.stay.inRedis.lowers(hold.stay.keepLive());
+  reconcile(lock, hold.stay);
 }
 
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
 function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
-  const { holding } = hold;
-  const { inRedis } = holding;
+  const { stay } = hold;
+  const { inRedis } = stay;
   const told = events.release.hasSubscribers
-    ? { heldMs: hold.heldMs, holdCount: holding.live.length }
+    ? { heldMs: hold.heldMs, holdCount: stay.live.length }
     : undefined;
-  const isLast = holding.isAlone(hold);
+  const isLast = stay.isAlone(hold);
   const next = isLast && keepForMs === 0 ? handOver(lock, hold) : undefined;
   if (next !== undefined) {
-    confirm(lock, next.holding);
+    confirm(lock, next.stay);
     hold.release();
     tell({ lock, hold, told });
     return Promise.resolve();
   }
-  const names = isLast && !inRedis.isNamed ? holding.chain?.leave() : undefined;
+  const names = isLast && !inRedis.isNamed ? stay.chain?.leave() : undefined;
   if (keepForMs > 0) {
     inRedis.keepsFor(keepForMs);
     hold.keptUntilMs = lock.client.clock.monotonicMs() + keepForMs - marginMs(keepForMs, hold.terms);
   }
-  holding.unsettled();
-  holding.releases += 1;
+  stay.unsettled();
+  stay.releases += 1;
   hold.release();
   const ending = { lock, hold, told };
   const { lowerings } = inRedis;
@@ -70,7 +70,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
   }
   // A command of the stay is under way, and decides which count this one lowers.
   if (inRedis.isChanging) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
-  return lowerAtOnce(ending, isLast ? 0 : holding.keepLive());
+  return lowerAtOnce(ending, isLast ? 0 : stay.keepLive());
 }
 
 /** A release under way. */
@@ -84,13 +84,13 @@ interface ReleaseUnderWay {
 /** Lowers the count with no other command of the stay under way. */
 function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> {
   const { lock, hold } = ending;
-  const { holding } = hold;
-  const { inRedis } = holding;
+  const { stay } = hold;
+  const { inRedis } = stay;
   // What was released with another hold needs no command.
   if (inRedis.count <= keptCount) return ended(ending, () => Promise.resolve(true));
   inRedis.lowers(keptCount);
   inRedis.beginTurn();
-  return new Lowering(lock, holding).send().then(
+  return new Lowering(lock, stay).send().then(
     (sent) => {
       const { reply, shortfall, sentAt } = sent;
       if (reply.status === "late") return ended(ending, () => lowerAgain(lock, hold, keptCount, sent));
@@ -98,10 +98,10 @@ function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> 
       const isSettled = inRedis.copiesUntilMs === 0 && inRedis.reconciler === undefined;
       const isDone = reply.status === "released" && shortfall === undefined && isSettled;
       if (!isDone) return ended(ending, async () => lowered(lock, hold, keptCount, sent));
-      if (keptCount > 0) holding.renewed(sentAt);
+      if (keptCount > 0) stay.renewed(sentAt);
       tell(ending);
-      holding.releases -= 1;
-      return holding.settled();
+      stay.releases -= 1;
+      return stay.settled();
     },
     (error: unknown) => {
       inRedis.endTurn();
@@ -117,18 +117,18 @@ async function lowerAgain(
   keptCount: number,
   late: Exchanged<ReleaseAnswer>,
 ): Promise<boolean> {
-  const { holding } = hold;
+  const { stay } = hold;
   try {
-    return lowered(lock, hold, keptCount, await sendRelease(lock, holding, {}, late));
+    return lowered(lock, hold, keptCount, await sendRelease(lock, stay, {}, late));
   } finally {
-    holding.inRedis.endTurn();
+    stay.inRedis.endTurn();
   }
 }
 
 /** @param work brings false when too few replicas have what was released */
 async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Promise<void> {
   const { lock, hold } = ending;
-  const { holding } = hold;
+  const { stay } = hold;
   let isFinal = true;
   let isReplicated = true;
   let failure: unknown;
@@ -139,11 +139,11 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
     isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
   }
-  holding.releases -= 1;
+  stay.releases -= 1;
   // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
-  const { copiesUntilMs, reconciler } = holding.inRedis;
-  if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, holding);
-  holding.settled();
+  const { copiesUntilMs, reconciler } = stay.inRedis;
+  if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);
+  stay.settled();
   if (failure === undefined) return;
   // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.
   await undefined;
@@ -161,15 +161,15 @@ function tell({ hold, told }: ReleaseUnderWay): void {
  * @returns false when too few replicas have it
  */
 async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Promise<boolean> {
-  const { holding } = hold;
-  const { inRedis } = holding;
-  const keptCount = holding.keepLive();
+  const { stay } = hold;
+  const { inRedis } = stay;
+  const keptCount = stay.keepLive();
   if (inRedis.count <= keptCount) return true;
   // Another release has lowered the count for this hold as well: what is left belongs to holds that have run out.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
-  if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, holding.fields);
-  const sent = await sendRelease(lock, holding);
+  if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, stay.fields);
+  const sent = await sendRelease(lock, stay);
   return lowered(lock, hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
 
@@ -180,17 +180,17 @@ function lowered(
   keptCount: number,
   { reply, repeated, sentAt, shortfall }: Exchanged<ReleaseAnswer>,
 ): boolean {
-  const { holding } = hold;
+  const { stay } = hold;
   if (reply.status === "released") {
-    if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
+    if (keptCount > 0 && shortfall === undefined) stay.renewed(sentAt);
     return shortfall === undefined;
   }
   // Absent after a repeat: the copy without an answer has released it, and the holds that it kept have run out since.
-  const isOver = keptCount === 0 || holding.live.length === 0;
+  const isOver = keptCount === 0 || stay.live.length === 0;
   // But a key that is kept would be there: the hold had ended before.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
   if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
-  holding.wasGone(1);
+  stay.wasGone(1);
   hold.wasGone();
   hold.dismissed = true;
   throw lateRelease(hold, reply);
@@ -202,7 +202,7 @@ function lowered(
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;
-  const { inRedis } = hold.holding;
+  const { inRedis } = hold.stay;
   const locks = releasesOf(lock, names, inRedis);
   const isKept = inRedis.keepForMs > 0;
   if (!isKept) freeing(lock);
@@ -223,7 +223,7 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
 }
 
 function lateRelease(hold: Hold, answer?: ReleaseAnswer): NotHeldError {
-  const { lock } = hold.holding;
+  const { lock } = hold.stay;
   const { loss, terms } = hold;
   const found = answer === undefined ? "" : ` (Redis: ${answer.status})`;
   const isFixed = loss?.reason === "expired" && !terms.renewed;

@@ -61,7 +61,7 @@ export async function takeTogether(
     );
     throw waiter.reason;
   } finally {
-    for (const { holding } of parts) holding.isBeginning = false;
+    for (const { stay } of parts) stay.isBeginning = false;
     ended();
   }
 }
@@ -70,9 +70,9 @@ function partOf({ lock: { identity }, wish }: WantedLock, strangers: Strangers):
   const { client } = identity;
   const claim = claimOf(identity, undefined, () => strangers.to(client));
   wish.takenIn = scopeOf(identity, wish, claim);
-  const holding = client.threads.begin(claim.thread, identity);
-  holding.isBeginning = true;
-  return { lock: identity, holding, wish };
+  const stay = client.threads.begin(claim.thread, identity);
+  stay.isBeginning = true;
+  return { lock: identity, stay, wish };
 }
 
 async function attemptTogether(
@@ -106,9 +106,9 @@ async function attemptTogether(
       if (tries >= MOST_VAIN_TRIES) throw new UnavailableError(commands.server, ANSWERS_LATE, false);
     }
   } finally {
-    for (const { lock, holding } of parts) {
-      undoCopies(lock, holding);
-      holding.settled();
+    for (const { lock, stay } of parts) {
+      undoCopies(lock, stay);
+      stay.settled();
     }
   }
 }
@@ -150,7 +150,7 @@ function read(
       if (answer === undefined || lock === undefined) return;
       if (answer.status === "held") {
         const given = { takenAt: sentAt, token: answer.token };
-        const hold = enterByAnswer(part.lock, part.holding, part.wish, given);
+        const hold = enterByAnswer(part.lock, part.stay, part.wish, given);
         if (hold !== undefined) members.push({ lock, hold });
         else missing ??= lock;
         return;
@@ -169,8 +169,8 @@ function read(
     throw error;
   } finally {
     // What was written beside a refusal, or came too late to be of use, is taken back.
-    parts.forEach(({ lock, holding }, at) => {
-      if (answers[at]?.status === "held" && holding.inRedis.count === 0) reconcile(lock, holding);
+    parts.forEach(({ lock, stay }, at) => {
+      if (answers[at]?.status === "held" && stay.inRedis.count === 0) reconcile(lock, stay);
     });
   }
 }

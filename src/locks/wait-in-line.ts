@@ -65,7 +65,7 @@ export class WaitInLine implements WayOfWaiting {
   sleep(awake: () => void): void {
     const { waiter } = this.wish;
     this.#hasBegun = true;
-    if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.holding, this.wish);
+    if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.stay, this.wish);
     waiter.heir = this.#heir;
     if (this.line.head === waiter) this.line.watch();
     waiter.sleep(awake);
@@ -96,9 +96,9 @@ export class WaitInLine implements WayOfWaiting {
     const { waiter } = this.wish;
     waiter.heir = undefined;
     if (byAnswer && this.line.length > 1) {
-      const { holding, wish } = this.#part;
+      const { stay, wish } = this.#part;
       if (this.#lock.kind.shared) this.line.wake();
-      else this.line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
+      else this.line.seenHeld({ holder: stay.field, ttlMs: wish.terms.leaseMs });
     }
     this.#lock.client.lines.leave(this.line, waiter);
   }

@@ -26,7 +26,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   /** Under an id that the caller chose, the next field is the same. */
   readonly asksAgain: boolean;
   readonly #lock: LockIdentity;
-  readonly #holding: Stay;
+  readonly #stay: Stay;
   readonly #wish: Wish;
   /**
    * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
@@ -43,13 +43,13 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   /** A message says that this waiter was granted the lock. */
   #granted = false;
 
-  constructor({ lock, holding, wish }: Part) {
+  constructor({ lock, stay, wish }: Part) {
     this.#lock = lock;
-    this.#holding = holding;
+    this.#stay = stay;
     this.#wish = wish;
-    this.holder = holding.field;
-    this.asksAgain = holding.thread.explicitId !== undefined;
-    this.#once = holding.thread.explicitId === undefined;
+    this.holder = stay.field;
+    this.asksAgain = stay.thread.explicitId !== undefined;
+    this.#once = stay.thread.explicitId === undefined;
   }
 
   get key(): string {
@@ -132,7 +132,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     if (!this.#granted || this.#wish.waiter.cancelled) return undefined;
     this.#granted = false;
     const place = this.#once ? this.#place : undefined;
-    const hold = place && enterByGrant(this.#lock, this.#holding, this.#wish, place);
+    const hold = place && enterByGrant(this.#lock, this.#stay, this.#wish, place);
     if (hold === undefined) this.#askNow("message");
     return hold && { hold, by: "grant" };
   }

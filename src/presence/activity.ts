@@ -52,8 +52,8 @@ function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const at = now(client.clock);
   const isOld = (hold: Trust) =>
     at.monotonicMs - hold.takenAt.monotonicMs >= look.leastAgeMs && hold.believedMs(at) > 0;
-  for (const holding of client.threads.holdings()) {
-    if (holding.held.some(isOld)) found.add(() => stayNow(holding, look));
+  for (const stay of client.threads.stays()) {
+    if (stay.held.some(isOld)) found.add(() => stayNow(stay, look));
   }
   for (const hold of client.permits.all()) if (isOld(hold)) found.add(() => permitsNow(hold, look));
   for (const taken of client.tally?.permits.all() ?? [])

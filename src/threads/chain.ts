@@ -20,7 +20,7 @@ interface StayOfChain {
 
 /** The one hold of such a stay. */
 export interface Holder {
-  readonly holding: StayOfChain;
+  readonly stay: StayOfChain;
   readonly state: HoldState;
   readonly loss: LeaseLostError | undefined;
   readonly terms: Terms;
@@ -49,13 +49,13 @@ export class Chain {
   /** One more holder has the lock, and the one before it has left. Their stays exchange their records. */
   pass(next: Holder): void {
     invariant(!this.isOver, "a lock is handed over that is being freed");
-    const { holding: before } = this.latest;
-    const { holding } = next;
+    const { stay: before } = this.latest;
+    const { stay } = next;
     const { inRedis: record } = before;
-    before.inRedis = holding.inRedis;
+    before.inRedis = stay.inRedis;
     before.inRedis.empty();
-    holding.inRedis = record;
-    holding.chain = this;
+    stay.inRedis = record;
+    stay.chain = this;
     record.handedOver(before.field, next.terms.leaseMs);
     this.latest = next;
     this.followers += 1;
@@ -63,9 +63,9 @@ export class Chain {
 
   /** The latest holder leaves. @returns the fields that its release has to free: Redis has one of them */
   leave(): readonly string[] {
-    const { holding } = this.latest;
+    const { stay } = this.latest;
     this.isOver = true;
-    holding.inRedis.endTurn();
-    return holding.inRedis.names(holding.field);
+    stay.inRedis.endTurn();
+    return stay.inRedis.names(stay.field);
   }
 }

@@ -34,8 +34,8 @@ interface StayOfHold {
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
-  readonly holding: S;
-  /** 1 for the outermost hold of its holding. */
+  readonly stay: S;
+  /** 1 for the outermost hold of its stay. */
   readonly holdCount: number;
   readonly bare: boolean;
   readonly token: bigint | undefined;
@@ -50,36 +50,36 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
    * @param services of its client
    * @param at this moment
    */
-  constructor(holding: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
+  constructor(stay: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
     super(terms, place, services.clock, services.alarms, at);
-    this.holding = holding;
-    this.holdCount = holding.live.length + 1;
+    this.stay = stay;
+    this.holdCount = stay.live.length + 1;
     this.bare = place.bare;
     this.token = place.token;
   }
 
   get about(): Subject {
-    const { lock, field } = this.holding;
+    const { lock, field } = this.stay;
     return { ...lock.client.about, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
   /** True under a chosen id: the program can unlock by the id alone. */
   get isReachable(): boolean {
-    return this.holding.thread.explicitId !== undefined;
+    return this.stay.thread.explicitId !== undefined;
   }
 
   protected lossOf(reason: LossReason, heldMs: number): LeaseLostError {
-    const { lock, field } = this.holding;
+    const { lock, field } = this.stay;
     return new LeaseLostError(lock.name, field, reason, heldMs);
   }
 
   protected ended(loss: LeaseLostError | undefined): void {
-    if (loss === undefined) this.holding.remove(this);
-    else this.holding.lost(this, loss);
+    if (loss === undefined) this.stay.remove(this);
+    else this.stay.lost(this, loss);
   }
 
   protected lapsed(): void {
-    this.holding.lapsing();
+    this.stay.lapsing();
   }
 
   /** Never needed: only permits call {@link notRelet}. */

@@ -89,7 +89,7 @@ export class Scope {
     for (const scope of this.#path()) {
       if (scope.#body !== undefined && lockIds.includes(scope.#body.lockId)) yield scope.#body.lease;
       for (const [hold, lease] of [...(scope.#leases ?? [])].reverse()) {
-        if (lockIds.includes(hold.holding.lock.id)) yield lease;
+        if (lockIds.includes(hold.stay.lock.id)) yield lease;
       }
     }
   }
@@ -121,10 +121,10 @@ export class Scope {
 }
 
 function counts(hold: Hold, lockId: string, replaced: Hold | undefined): boolean {
-  const { holding } = hold;
-  if (holding.lock.id !== lockId) return false;
+  const { stay } = hold;
+  if (stay.lock.id !== lockId) return false;
   const { state } = hold;
-  return isPresent(hold, state) && (state === "held" || holding !== replaced?.holding);
+  return isPresent(hold, state) && (state === "held" || stay !== replaced?.stay);
 }
 
 /** A lost hold stands in the way of its thread until the caller has heard of the loss. */

@@ -65,10 +65,10 @@ export class SelfWaits {
   #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
     const holds = new Map<string, Hold>();
     if (holders.size === 0) return holds;
-    for (const holding of [...this.#services.threads.holdings()]) {
-      const { field } = holding;
+    for (const stay of [...this.#services.threads.stays()]) {
+      const { field } = stay;
       if (!holders.has(field)) continue;
-      const hold = holding.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
+      const hold = stay.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
       if (hold !== undefined) holds.set(field, hold);
     }
     return holds;

@@ -73,7 +73,7 @@ export class Threads {
    */
   runIn<T>(hold: Body, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const found = hold.find();
-    const own = found === "to come" ? undefined : found?.holding.thread;
+    const own = found === "to come" ? undefined : found?.stay.thread;
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
@@ -138,15 +138,15 @@ export class Threads {
     const threadId = thread.explicitId ?? this.#nextId++;
     const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
     const id = { threadId, field, host };
-    const holding = new Stay(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
-    thread.put(holding);
-    this.#stays.add(holding);
-    if (thread.explicitId === undefined) this.#byNumber?.set(threadId, holding);
+    const stay = new Stay(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
+    thread.put(stay);
+    this.#stays.add(stay);
+    if (thread.explicitId === undefined) this.#byNumber?.set(threadId, stay);
     else {
       if (this.#explicit.size >= this.#sweepAtSize) this.#sweep();
       this.#explicit.set(threadId, thread);
     }
-    return holding;
+    return stay;
   }
 
   /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
@@ -158,19 +158,19 @@ export class Threads {
   stay(threadId: number): Stay | undefined {
     if (this.#byNumber === undefined) {
       const own = [...this.#stays].filter(({ thread }) => thread.explicitId === undefined);
-      this.#byNumber = new Map(own.map((holding) => [holding.threadId, holding]));
+      this.#byNumber = new Map(own.map((stay) => [stay.threadId, stay]));
     }
     return this.#byNumber.get(threadId);
   }
 
   /** All stays of this client. */
-  holdings(): Iterable<Stay> {
+  stays(): Iterable<Stay> {
     return this.#stays;
   }
 
   /** The stays in locks that several may hold at once, or in all others. */
   ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Stay[] {
-    return [...this.holdings()].filter(({ lock }) => lock.kind.shared === shared);
+    return [...this.stays()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
   /**
@@ -180,16 +180,16 @@ export class Threads {
    */
   stolen(key: string, fields: readonly string[], beforeMs: number): boolean {
     let hasLater = false;
-    for (const holding of [...this.holdings()]) {
-      if (holding.key !== key || !holding.fields.some((field) => fields.includes(field))) continue;
-      const [outermost] = holding.held;
+    for (const stay of [...this.stays()]) {
+      if (stay.key !== key || !stay.fields.some((field) => fields.includes(field))) continue;
+      const [outermost] = stay.held;
       const isLater = outermost !== undefined && outermost.takenAt.monotonicMs > beforeMs;
-      if (isLater && holding.inRedis.isNamed) {
+      if (isLater && stay.inRedis.isNamed) {
         hasLater = true;
         continue;
       }
-      holding.inRedis.forced(this.#custody.clock.monotonicMs());
-      holding.loseAll("stolen");
+      stay.inRedis.forced(this.#custody.clock.monotonicMs());
+      stay.loseAll("stolen");
     }
     return hasLater;
   }
@@ -203,27 +203,25 @@ export class Threads {
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
     // Stays of the same thread exclude nothing: it may have both locks of a pair, and may just be giving one back.
-    return [...this.holdings()].filter(
-      (holding) =>
-        holding.thread !== thread &&
-        (holding.lock.id === otherId || (holding.lock.id === id && !kind.shared)),
+    return [...this.stays()].filter(
+      (stay) => stay.thread !== thread && (stay.lock.id === otherId || (stay.lock.id === id && !kind.shared)),
     );
   }
 
   /** Forgets stays under chosen ids that were lost, and never asked about again. */
   #sweep(): void {
-    for (const holding of [...this.holdings()]) {
-      if (!holding.isOutlived) continue;
-      holding.inRedis.empty();
-      this.#over(holding);
+    for (const stay of [...this.stays()]) {
+      if (!stay.isOutlived) continue;
+      stay.inRedis.empty();
+      this.#over(stay);
     }
     this.#sweepAtSize = Math.max(SMALLEST_SWEEP, 2 * this.#explicit.size);
   }
 
-  readonly #over = (holding: Stay): void => {
-    const { thread, threadId } = holding;
-    thread.remove(holding);
-    holding.unlink();
+  readonly #over = (stay: Stay): void => {
+    const { thread, threadId } = stay;
+    thread.remove(stay);
+    stay.unlink();
     if (thread.explicitId === undefined) this.#byNumber?.delete(threadId);
     // The number may stand for a later thread already.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);

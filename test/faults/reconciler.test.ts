@@ -182,7 +182,7 @@ describe("the stay of a record that is reconciled", () => {
     reconcile(identity, stay);
     await clock.advance(LEASE_MS + 3 * COMMAND_MS + 10_000);
     expect([stay.isIdle, kept.mock.calls, settled.mock.calls]).toEqual([true, [[]], [[]]]);
-    expect([...identityOf(lock).client.threads.holdings()]).toEqual([]);
+    expect([...identityOf(lock).client.threads.stays()]).toEqual([]);
   });
 
   test("under a chosen id is over by then, and the next begins at once", async () => {

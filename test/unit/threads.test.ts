@@ -34,7 +34,7 @@ function setUp() {
       },
       HeldLease,
     );
-  const stays = () => [...client.threads.holdings()].length;
+  const stays = () => [...client.threads.stays()].length;
   return { clock, server, driver, client, lock, stays };
 }
 
@@ -135,7 +135,7 @@ describe("the bodies that run in a scope", () => {
 });
 
 describe("the commands of one stay", () => {
-  function stay() {
+  function begun() {
     const { client } = setUp();
     const held = { client, name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
     const over: Stay[] = [];
@@ -146,29 +146,29 @@ describe("the commands of one stay", () => {
       occupancy: new Occupancy(),
       confirmations: undefined,
       tellLoss: () => undefined,
-      over: (holding: Stay) => void over.push(holding),
+      over: (stay: Stay) => void over.push(stay),
     };
     return {
       over,
-      holding: new Stay(new Thread(), held, { threadId: 1, field: "x:1", host: undefined }, custody),
+      stay: new Stay(new Thread(), held, { threadId: 1, field: "x:1", host: undefined }, custody),
     };
   }
 
   test("go out one after the other, also past one that failed", async () => {
-    const { holding } = stay();
+    const { stay } = begun();
     const log: string[] = [];
     const [first, second] = [gate(), gate()];
     const works = [
-      holding.inRedis.inTurn(async () => {
+      stay.inRedis.inTurn(async () => {
         log.push("first");
         await first.opened;
         throw new Error("failed");
       }),
-      holding.inRedis.inTurn(async () => {
+      stay.inRedis.inTurn(async () => {
         log.push("second");
         await second.opened;
       }),
-      holding.inRedis.inTurn(async () => log.push("third")),
+      stay.inRedis.inTurn(async () => log.push("third")),
     ];
     const settled = Promise.allSettled(works);
     await new Promise(setImmediate);
@@ -183,14 +183,14 @@ describe("the commands of one stay", () => {
 
   test("a turn in which another one begins is a bug [own-75]", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
-    const { inRedis } = stay().holding;
+    const { inRedis } = begun().stay;
     const turn = inRedis.inTurn(async () => inRedis.beginTurn());
     await expect(turn).rejects.toThrow("bug in holdfast: two commands of a stay are under way");
     expect(warn).toHaveBeenCalledOnce();
   });
 
   test("may lower the count until none can arrive any more", () => {
-    const { inRedis } = stay().holding;
+    const { inRedis } = begun().stay;
     const clock = { resets: 0, offsetMs: 0, latestMs: 0 };
     inRedis.copyMayArrive(new Deadline(clock, 1_000, 300));
     expect(inRedis.mayBeLowered).toBe(false);
@@ -202,8 +202,8 @@ describe("the commands of one stay", () => {
   });
 
   test("may still arrive until the latest of their deadlines has passed on the server's clock", () => {
-    const { holding } = stay();
-    const { inRedis } = holding;
+    const { stay } = begun();
+    const { inRedis } = stay;
     const clock = { resets: 0, offsetMs: 0, latestMs: 0 };
     expect(inRedis.copiesUntilMs).toBe(0);
     inRedis.copyMayArrive(new Deadline(clock, 1_000, 300));
@@ -223,7 +223,7 @@ describe("the commands of one stay", () => {
   ])(
     "may arrive at another server, whose clock is $ahead, for the time that they were given, and for a minute at most [own-2]",
     ({ nowMs, untilMs }) => {
-      const { inRedis } = stay().holding;
+      const { inRedis } = begun().stay;
       const [clock, other] = [
         { resets: 0, offsetMs: 0, latestMs: 0 },
         { resets: 1, offsetMs: 0, latestMs: nowMs },
@@ -242,11 +242,11 @@ describe("the commands of one stay", () => {
   );
 
   test("keep it from being over until each of them is settled", () => {
-    const { holding, over } = stay();
-    holding.unsettled();
-    holding.settled();
+    const { stay, over } = begun();
+    stay.unsettled();
+    stay.settled();
     expect(over).toEqual([]);
-    holding.settled();
-    expect(over).toEqual([holding]);
+    stay.settled();
+    expect(over).toEqual([stay]);
   });
 });

@@ -34,7 +34,7 @@ interface Bound {
 /** What is held of one of the locks of a red lease. */
 interface RedPart {
   readonly hold: {
-    readonly holding: { readonly field: string };
+    readonly stay: { readonly field: string };
     believedMs(at: { readonly monotonicMs: number; readonly wallMs: number }): number;
   };
 }
@@ -111,7 +111,7 @@ export class RedTerms {
     if (lastsMs === Number.POSITIVE_INFINITY) return;
     const overMs = hold.believedMs(process.instant) - this.#leftMs(enteredUs, lastsMs * FAST);
     if (overMs <= GRAIN_MS) return;
-    const text = `${hold.holding.field} of ${label} is believed for ${Math.round(overMs)} ms longer than was asked for`;
+    const text = `${hold.stay.field} of ${label} is believed for ${Math.round(overMs)} ms longer than was asked for`;
     this.#checker.fail("exclusion", text);
   }
 

@@ -341,7 +341,7 @@ interface JointlyBelieved {
   readonly believed: {
     readonly members: readonly {
       readonly lock: { readonly name: string };
-      readonly hold: { readonly state: string; readonly holding: { readonly field: string } };
+      readonly hold: { readonly state: string; readonly stay: { readonly field: string } };
     }[];
   };
 }
@@ -353,12 +353,12 @@ function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
     case "multi":
       return believed.members.map(({ lock, hold }) => ({
         name: lock.name,
-        owners: [threadOf(hold.holding.field)],
+        owners: [threadOf(hold.stay.field)],
         mode,
       }));
     case "red": {
       // Members that were lost are taken again, under other ids.
-      const owners = () => believed.members.map(({ hold }) => hold.holding.field);
+      const owners = () => believed.members.map(({ hold }) => hold.stay.field);
       return [
         {
           name,

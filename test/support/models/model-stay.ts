@@ -36,7 +36,7 @@ export class ModelStay implements Holder {
     this.isReused = isReused;
   }
 
-  get holding(): this {
+  get stay(): this {
     return this;
   }
 

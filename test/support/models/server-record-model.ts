@@ -430,9 +430,9 @@ export class ServerRecordModel {
 
   /** What Redis has is what each record says that it may have. */
   #check(): void {
-    for (const { inRedis, field, wasRemoved, chain, holding } of this.#stays) {
+    for (const { inRedis, field, wasRemoved, chain, stay } of this.#stays) {
       // What a stay had that has handed its lock over is in the record of the latest one.
-      if (chain !== undefined && chain.latest !== holding) continue;
+      if (chain !== undefined && chain.latest !== stay) continue;
       const fields = inRedis.names(field);
       const stored = fields.reduce((sum, name) => sum + (this.server.fields.get(name)?.length ?? 0), 0);
       const { lowestCount, highestCount } = inRedis;

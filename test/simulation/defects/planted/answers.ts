@@ -10,8 +10,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lease-lock.ts",
-        find: "return Number((await look(this.#lock)).fields[holding.field] ?? 0);",
-        replace: "return Math.min(1, Number((await look(this.#lock)).fields[holding.field] ?? 0));",
+        find: "return Number((await look(this.#lock)).fields[stay.field] ?? 0);",
+        replace: "return Math.min(1, Number((await look(this.#lock)).fields[stay.field] ?? 0));",
       },
     ],
   },
@@ -23,8 +23,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lease-lock.ts",
-        find: "return Number((await look(this.#lock)).fields[holding.field] ?? 0);",
-        replace: "return holding.inRedis.count;",
+        find: "return Number((await look(this.#lock)).fields[stay.field] ?? 0);",
+        replace: "return stay.inRedis.count;",
       },
     ],
   },
@@ -63,8 +63,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/hold.ts",
-        find: "this.holdCount = holding.live.length + 1;",
-        replace: "this.holdCount = Math.max(1, holding.live.length);",
+        find: "this.holdCount = stay.live.length + 1;",
+        replace: "this.holdCount = Math.max(1, stay.live.length);",
       },
     ],
   },

@@ -14,7 +14,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/wait-in-queue.ts",
-        find: "this.asksAgain = holding.thread.explicitId !== undefined;",
+        find: "this.asksAgain = stay.thread.explicitId !== undefined;",
         replace: "this.asksAgain = true;",
       },
       {
@@ -95,7 +95,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/wait-in-queue.ts",
-        find: "this.#once = holding.thread.explicitId === undefined;",
+        find: "this.#once = stay.thread.explicitId === undefined;",
         replace: "this.#once = true;",
       },
     ],
@@ -123,7 +123,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/grant.ts",
-        find: 'if (hold.state === "held" && hold.provisional) confirm(lock, holding);',
+        find: 'if (hold.state === "held" && hold.provisional) confirm(lock, stay);',
         replace: "void confirm;",
       },
     ],
@@ -220,8 +220,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/acquisition.ts",
-        find: "undoCopies(lock, holding, isQueued);",
-        replace: "undoCopies(lock, holding);",
+        find: "undoCopies(lock, stay, isQueued);",
+        replace: "undoCopies(lock, stay);",
       },
       {
         file: "src/locks/acquire-command.ts",

@@ -171,7 +171,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/grant.ts",
-        find: "if (place.sentAt.monotonicMs < holding.inRedis.freedMs) return undefined;",
+        find: "if (place.sentAt.monotonicMs < stay.inRedis.freedMs) return undefined;",
         replace: "",
       },
     ],
@@ -185,8 +185,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (holding.live.length === 0 && holding.inRedis.count > 0) reconcile(lock, holding);",
-        replace: "if (holding.isIdle && holding.inRedis.count > 0) reconcile(lock, holding);",
+        find: "if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);",
+        replace: "if (stay.isIdle && stay.inRedis.count > 0) reconcile(lock, stay);",
       },
     ],
   },
@@ -200,8 +200,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/threads.ts",
-        find: "holding.thread !== thread &&",
-        replace: "(holding.thread !== thread || holding.lock.id === otherId) &&",
+        find: "stay.thread !== thread &&",
+        replace: "(stay.thread !== thread || stay.lock.id === otherId) &&",
       },
     ],
   },
@@ -334,8 +334,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lowering.ts",
-        find: "commands.deadline(this.#holding.key, notAfterMs, this.#deadline)",
-        replace: "commands.deadline(this.#holding.key, notAfterMs)",
+        find: "commands.deadline(this.#stay.key, notAfterMs, this.#deadline)",
+        replace: "commands.deadline(this.#stay.key, notAfterMs)",
       },
       {
         file: "src/locks/acquire-command.ts",
@@ -396,8 +396,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lowering.ts",
-        find: "Math.max(this.#holding.neededMs(), ...keptMs)",
-        replace: "this.#holding.neededMs()",
+        find: "Math.max(this.#stay.neededMs(), ...keptMs)",
+        replace: "this.#stay.neededMs()",
       },
     ],
   },

@@ -70,8 +70,8 @@ export const handOffDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/naming.ts",
-        find: "if (sent !== latest) return false;\n    latest.holding.named(sentAt);",
-        replace: "latest.holding.named(sentAt);",
+        find: "if (sent !== latest) return false;\n    latest.stay.named(sentAt);",
+        replace: "latest.stay.named(sentAt);",
       },
     ],
   },

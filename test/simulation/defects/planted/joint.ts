@@ -113,8 +113,8 @@ export const jointDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/take-together.ts",
-        find: "undoCopies(lock, holding);\n      holding.settled();",
-        replace: "void undoCopies; void lock;\n      holding.settled();",
+        find: "undoCopies(lock, stay);\n      stay.settled();",
+        replace: "void undoCopies; void lock;\n      stay.settled();",
       },
     ],
   },

@@ -63,7 +63,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "keptCount === 0 || holding.live.length === 0;",
+        find: "keptCount === 0 || stay.live.length === 0;",
         replace: "keptCount === 0;",
       },
     ],
@@ -130,7 +130,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, holding);",
+        find: "if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);",
         replace: "",
       },
     ],
@@ -183,8 +183,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/clean-up.ts",
-        find: "if (inRedis.isDoubtful) reconcile(lock, holding);",
-        replace: "if (inRedis.isDoubtful && isRecorded) reconcile(lock, holding);",
+        find: "if (inRedis.isDoubtful) reconcile(lock, stay);",
+        replace: "if (inRedis.isDoubtful && isRecorded) reconcile(lock, stay);",
       },
     ],
   },
@@ -210,9 +210,9 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/reconciler.ts",
-        find: "const step = this.#record.next(this.#holding.wanted(this.#goesOn));",
+        find: "const step = this.#record.next(this.#stay.wanted(this.#goesOn));",
         replace:
-          'const step = this.#failures < 0 ? ({ does: "nothing" } as const) : this.#record.next(this.#holding.wanted(this.#goesOn));\n    this.#failures = -1;',
+          'const step = this.#failures < 0 ? ({ does: "nothing" } as const) : this.#record.next(this.#stay.wanted(this.#goesOn));\n    this.#failures = -1;',
       },
     ],
   },
@@ -365,9 +365,9 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lowering.ts",
-        find: "const sent = await new Lowering(lock, holding, sending, repeated).send();",
+        find: "const sent = await new Lowering(lock, stay, sending, repeated).send();",
         replace:
-          "if (repeated || holding.releases === 0) holding.inRedis.keepForMs = 0;\n    const sent = await new Lowering(lock, holding, sending, repeated).send();",
+          "if (repeated || stay.releases === 0) stay.inRedis.keepForMs = 0;\n    const sent = await new Lowering(lock, stay, sending, repeated).send();",
       },
     ],
   },

@@ -97,8 +97,8 @@ export const serverDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/attempt.ts",
-        find: "void takeBack(lock, holding).then(() => this.failForCaller(error));",
-        replace: "void takeBack;\n    holding.inRedis.refused(true);\n    this.failForCaller(error);",
+        find: "void takeBack(lock, stay).then(() => this.failForCaller(error));",
+        replace: "void takeBack;\n    stay.inRedis.refused(true);\n    this.failForCaller(error);",
       },
     ],
   },

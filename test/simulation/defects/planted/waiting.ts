@@ -139,7 +139,7 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release-everything.ts",
-        find: 'holding.loseAll("closed");',
+        find: 'stay.loseAll("closed");',
         replace: "",
       },
     ],

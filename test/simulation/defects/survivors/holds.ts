@@ -7,7 +7,7 @@ export const inHolds: readonly Survivor[] = [
     "What is not to be kept alive any more stays with the watchdog until its next beat, which looks and leaves it out.",
     [
       ["threads/trust.ts", "5:call-dropped", "this.lapsed();"],
-      ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
+      ["threads/hold.ts", "5:call-dropped", "this.stay.lapsing();"],
       ["threads/stay.ts", "5:call-dropped", "this.lapsing();"],
     ],
   ),

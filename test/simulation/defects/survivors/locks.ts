@@ -17,7 +17,7 @@ export const inLocks: readonly Survivor[] = [
   ),
   ...alike("only cost", TOLD_AGAIN, [
     // Whoever has begun the stay cleans up as well.
-    ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) reconcile("],
+    ["locks/acquire-command.ts", ">-to->=", "if (stay.inRedis.count > 0) reconcile("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) reconcile("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
     ["locks/acquisition.ts", "80:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
@@ -44,8 +44,8 @@ export const inLocks: readonly Survivor[] = [
     ["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#askAtMs = Number.POSITIVE_INFINITY;"],
   ]),
   ...alike("equivalent", "A stay that has ended has no releases that anybody counts.", [
-    ["locks/release.ts", "7:assignment-dropped", "holding.releases -= 1;"],
-    ["locks/release.ts", "24:-=-to-+=", "holding.releases -= 1;"],
+    ["locks/release.ts", "7:assignment-dropped", "stay.releases -= 1;"],
+    ["locks/release.ts", "21:-=-to-+=", "stay.releases -= 1;"],
   ]),
   ...alike(
     "equivalent",
@@ -67,7 +67,7 @@ export const inLocks: readonly Survivor[] = [
   ]),
   ...alike("one moment", "Two commands that were sent at the same moment.", [
     ["locks/wait-in-queue.ts", "63:<-to-<=", "place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs"],
-    ["locks/grant.ts", "<-to-<=", "if (place.sentAt.monotonicMs < holding.inRedis.freedMs)"],
+    ["locks/grant.ts", "<-to-<=", "if (place.sentAt.monotonicMs < stay.inRedis.freedMs)"],
   ]),
   ...alike("only cost", "A lease of half a second may be written at once, too.", [
     ["locks/grant.ts", "<-to-<=", "leaseMs < SHORT_LEASE_MS ? 0"],
@@ -77,7 +77,7 @@ export const inLocks: readonly Survivor[] = [
     "The line knows of an older holder: its head asks once more, or frees what it could hand on.",
     [
       ["locks/hand-off.ts", "call-dropped", "line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });"],
-      ["locks/wait-in-line.ts", "call-dropped", "line.seenHeld({ holder: holding.field, ttlMs:"],
+      ["locks/wait-in-line.ts", "call-dropped", "line.seenHeld({ holder: stay.field, ttlMs:"],
     ],
   ),
   ...alike("equivalent", "Beside a lock that is free and was not taken stands one that is missing.", [
@@ -96,7 +96,7 @@ export const inLocks: readonly Survivor[] = [
     ],
   ),
   ...alike("equivalent", "A right program breaks no invariant.", [
-    ["locks/reconciler.ts", "5:call-dropped", "invariant(!this.#keepsStay || holding === this.#holding"],
+    ["locks/reconciler.ts", "5:call-dropped", "invariant(!this.#keepsStay || stay === this.#stay"],
   ]),
   ...alike(
     "equivalent",

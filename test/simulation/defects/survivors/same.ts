@@ -41,12 +41,8 @@ export const same: readonly Survivor[] = [
     ["synchronizers/leased-permits.ts", "<-to-<=", "(leftMs < 0 ?"],
   ]),
   ...alike("shorter trust", "What has raised the TTL of a lock says nothing about the holds that stay.", [
-    ["locks/release.ts", "call-dropped", "holding.renewed(sentAt);"],
-    [
-      "locks/release.ts",
-      "19:>-to-*",
-      "if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);",
-    ],
+    ["locks/release.ts", "call-dropped", "stay.renewed(sentAt);"],
+    ["locks/release.ts", "19:>-to-*", "if (keptCount > 0 && shortfall === undefined) stay.renewed(sentAt);"],
     ["threads/stay.ts", "call-dropped", "this.renewed(place.takenAt, at);"],
     ["threads/stay.ts", "===-to-!==", "if (raisesAll && place.until === undefined)"],
   ]),

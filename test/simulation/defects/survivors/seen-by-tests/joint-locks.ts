@@ -186,7 +186,7 @@ export const seenInJointLocks: readonly Survivor[] = [
       ["locks/take-together.ts", "18:===-to-!=="],
       ["locks/take-together.ts", "40:===-to-!=="],
       ["locks/take-together.ts", "42:&&-to-||"],
-      ["locks/take-together.ts", "67:===-to-!=="],
+      ["locks/take-together.ts", "64:===-to-!=="],
     ],
   ),
   ...alike(

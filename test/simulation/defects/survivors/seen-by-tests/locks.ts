@@ -138,9 +138,9 @@ export const seenInLocks: readonly Survivor[] = [
       [
         "locks/wait-in-queue.ts",
         "5:assignment-dropped",
-        "this.#once = holding.thread.explicitId === undefined;",
+        "this.#once = stay.thread.explicitId === undefined;",
       ],
-      ["locks/wait-in-queue.ts", "44:===-to-!=="],
+      ["locks/wait-in-queue.ts", "41:===-to-!=="],
       ["locks/wait-in-queue.ts", "40:!==-to-==="],
       ["locks/wait-in-queue.ts", "57:===-to-!=="],
       ["locks/wait-in-queue.ts", "5:call-dropped", "this.#seen(place);"],

@@ -38,14 +38,14 @@ export const seenInReconciler: readonly Survivor[] = [
     ],
   ),
   ...alike("a test sees it", "test/faults/reconciler-ends.test.ts: are told for $why", [
-    ["locks/reconciler.ts", "58:===-to-!==", "if (isIdle && inRedis.next(holding.wanted(after.goesOn === t"],
+    ["locks/reconciler.ts", "55:===-to-!==", "if (isIdle && inRedis.next(stay.wanted(after.goesOn === t"],
     ["locks/reconciler.ts", "30:===-to-!==", 'const pauses = step.does === "name" || this.#isConfirming ?'],
   ]),
   ...alike(
     "a test sees it",
     "test/faults/reconciler-ends.test.ts: goes on for as long again from each new reason",
     [
-      ["locks/reconciler.ts", "5:call-dropped", "running.join(holding, undoing);"],
+      ["locks/reconciler.ts", "5:call-dropped", "running.join(stay, undoing);"],
       ["locks/reconciler.ts", "5:assignment-dropped", "this.#endMs = undefined;"],
       ["locks/reconciler.ts", "5:call-dropped", "this.#endPause?.();"],
     ],
@@ -55,13 +55,9 @@ export const seenInReconciler: readonly Survivor[] = [
     "test/faults/reconciler-pauses.test.ts: is followed by another after pauses that double up to a second, however often it passes on",
     [
       ["locks/reconciler.ts", "3:assignment-dropped", "inRedis.reconciler = reconciler;"],
-      [
-        "locks/reconciler.ts",
-        "15:not-dropped",
-        'invariant(!this.#keepsStay || holding === this.#holding, "a',
-      ],
+      ["locks/reconciler.ts", "15:not-dropped", 'invariant(!this.#keepsStay || stay === this.#stay, "a'],
       // In the constructor it does nothing: what is made is joined at once.
-      ["locks/reconciler.ts", "5:assignment-dropped", "this.#holding = holding;"],
+      ["locks/reconciler.ts", "5:assignment-dropped", "this.#stay = stay;"],
       ["locks/reconciler.ts", "9:not-dropped", "if (!this.#record.isNamed) return;"],
     ],
   ),
@@ -90,21 +86,9 @@ export const seenInReconciler: readonly Survivor[] = [
     "a test sees it",
     "test/faults/reconciler-ends.test.ts: keep no question about the stay waiting when its lease object was forgotten",
     [
-      [
-        "locks/reconciler.ts",
-        "11:not-dropped",
-        "if (!record.isNamed && this.#holding.chain?.isOver === false",
-      ],
-      [
-        "locks/reconciler.ts",
-        "58:===-to-!==",
-        "if (!record.isNamed && this.#holding.chain?.isOver === false",
-      ],
-      [
-        "locks/reconciler.ts",
-        "69:call-dropped",
-        "if (!record.isNamed && this.#holding.chain?.isOver === false",
-      ],
+      ["locks/reconciler.ts", "11:not-dropped", "if (!record.isNamed && this.#stay.chain?.isOver === false"],
+      ["locks/reconciler.ts", "55:===-to-!==", "if (!record.isNamed && this.#stay.chain?.isOver === false"],
+      ["locks/reconciler.ts", "66:call-dropped", "if (!record.isNamed && this.#stay.chain?.isOver === false"],
     ],
   ),
   ...alike(
@@ -124,7 +108,7 @@ export const seenInReconciler: readonly Survivor[] = [
       [
         "locks/reconciler.ts",
         "16:===-to-!==",
-        "if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#hold",
+        "if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#stay",
       ],
     ],
   ),
@@ -134,8 +118,8 @@ export const seenInReconciler: readonly Survivor[] = [
     [
       [
         "locks/reconciler.ts",
-        "81:===-to-!==",
-        "if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#hold",
+        "78:===-to-!==",
+        "if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#stay",
       ],
       ["locks/reconciler.ts", "5:assignment-dropped", "this.#failures += 1;"],
     ],
