@@ -13,7 +13,7 @@ import type { Wish } from "./wish.js";
 
 /**
  * The part of an acquire command for one lock, and what its answer says about the stay's field.
- * @see docs/internals/states.md#commands-of-one-call
+ * @see docs/internals/states.md#one-acquisition
  */
 export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer>, Entrant, Part {
   readonly limited = true;
@@ -22,11 +22,13 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   readonly wish: Wish;
   readonly patience: Patience;
   readonly waiter: Waiter;
+  /** The stay that it acquires for: another one where the call begins anew, or waits on under another field. */
   stay: Stay;
   /** The hold count before it. */
   heldCount = 0;
   /** Room for it at its server; undefined before it has some, and where it needs none. */
   #room: Room | undefined;
+  /** The latest that it was sent with: its copies arrive in vain after that. */
   #deadline: Deadline | undefined;
 
   /** @param room taken for it already */

@@ -50,11 +50,13 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
  */
 export class Acquisition extends Attempt {
   readonly #caller: Caller;
+  /** The stay that it has to do with first, and why. */
   #entrance: Entrance;
   /** Whether it has begun the stay, and so ends it unless it enters. */
   #hasBegun = false;
   /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
   #entered: Stay | undefined;
+  /** What it has acquired. */
   #hold: Hold | undefined;
   /** Whether the call has come to its end. */
   isOver = false;

@@ -31,11 +31,12 @@ export type AttemptState =
 /**
  * Asks Redis for one call, again and again but once at a time, in turn with the other commands of its stay. When the call is cancelled
  * meanwhile, the attempt that is under way goes on, and what it brings is given back in the background.
- * @see docs/internals/states.md#commands-of-one-call
+ * @see docs/internals/states.md#one-acquisition
  */
 export abstract class Attempt extends AcquireCommand {
   /** Whether the call asks again under the same field once it has given back what it got too late. */
   protected asksAgain = true;
+  /** Where the call is on its way: see {@link AttemptState}. */
   protected state: AttemptState = "waiting";
   /** What has ended the wait when the lock is free at the first question: not `free` once the call has waited for something else. */
   protected freeMeans: WaitEnd = "free";
@@ -43,6 +44,7 @@ export abstract class Attempt extends AcquireCommand {
   protected way: WayOfWaiting | undefined;
   /** What the call has failed with. */
   protected error: unknown;
+  /** How often an answer was `late`, or a leftover was found: after a few times the call fails. */
   #vainTries = 0;
   /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
   #turn: (() => void) | true | undefined;

@@ -62,7 +62,7 @@ export function lastRelease(
 
 /**
  * One try to lower a hold count.
- * @see docs/internals/states.md#commands-of-one-call
+ * @see docs/internals/states.md#one-release
  */
 export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly limited: boolean;
@@ -80,6 +80,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   #deadline: Deadline | undefined;
   /** The shortest TTL that it may have written. */
   #leastTtlMs = Number.POSITIVE_INFINITY;
+  /** Ends the promise of `send`, as `#reject` does where the command fails. */
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 

@@ -9,7 +9,6 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lastRelease, releasesOf, type Sending, sendRelease } from "./lowering.js";
 import { isNamedBy, sendName } from "./naming.js";
 
-/** The pause before the next try is twice as long each time. */
 interface Pauses {
   readonly firstMs: number;
   readonly longestMs: number;
@@ -78,6 +77,7 @@ class Reconciler {
   readonly #record: ServerRecord;
   /** The stay that has the record now. */
   #stay: Stay;
+  /** Something is asked for under the same field afterwards, so that each release has a deadline. */
   #goesOn = false;
   /** Whether what no live hold stands for is given back; false: only what live holds lack is written, and names of lost ones are freed. */
   #undoes = false;
@@ -85,13 +85,16 @@ class Reconciler {
   #hasNews = false;
   /** The stay is not over before this has brought it to 0: the next one under a chosen id has the same field. */
   #keepsStay = false;
+  /** Are called once Redis has what is wanted, or this gives up. */
   #ended: (() => void)[] = [];
+  /** How many tries in a row were in vain: each pause is twice as long as the one before. */
   #failures = 0;
   /** Those of the latest failure. */
   #pauses: Pauses = OF_A_HELD_LOCK;
-  /** On the monotonic clock: from then on Redis can have nothing of the stay. */
+  /** On the monotonic clock: from then on Redis can have nothing of the stay. From `#tellingEndMs` on replicas are told no longer. */
   #endMs: number | undefined;
   #tellingEndMs: number | undefined;
+  /** Ends the pause; undefined while there is none. */
   #endPause: (() => void) | undefined;
 
   constructor(lock: LockIdentity, stay: Stay) {

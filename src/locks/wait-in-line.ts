@@ -18,6 +18,7 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   readonly #lock: LockIdentity;
   readonly #part: Part;
+  /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;
   /** Whether it has asked or slept. */
   #hasBegun = false;

@@ -35,6 +35,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   #once: boolean;
   /** Set when there was news since the latest attempt was sent, of which its answer may not know: how it came. */
   #heard: WaitEnd | undefined;
+  /** Where it stood by the newest answer, and when that was asked for. */
   #place: QueuePlace | undefined;
   /** On the monotonic clock: the first attempt is made at once. */
   #askAtMs = Number.NEGATIVE_INFINITY;

@@ -52,9 +52,10 @@ interface WishedLock {
 
 /**
  * One call that wants a lock. Once its wait is cancelled, nothing is sent again for it.
- * @see docs/internals/states.md#a-wish
+ * @see docs/internals/states.md#one-acquisition
  */
 export class Wish implements Patience {
+  /** The lease, and for how long a hold may last; lengthened where it enters a stay whose holds need that. */
   terms: Terms;
   readonly form: Call["form"];
   readonly waits: boolean;
@@ -74,6 +75,7 @@ export class Wish implements Patience {
   once = false;
   /** Whether one of the attempts may have been carried out more than once. */
   repeated = false;
+  /** The holder that was seen last, for the error. */
   obstacle: SeenObstacle | undefined;
   /** Set when Redis was not asked, as the outcome of the last stay under the same chosen id is unknown. */
   unanswered: UnavailableError | undefined;

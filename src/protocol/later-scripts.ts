@@ -345,15 +345,14 @@ end
 return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
 );
 
-export type ScriptName =
-  | "find-channels"
-  | "find-hashes"
-  | "lock-inspect-many"
-  | "presence-leave"
-  | "presence-list"
-  | "presence-tell";
-
-export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
+export const sources: {
+  readonly "find-channels": ScriptSource;
+  readonly "find-hashes": ScriptSource;
+  readonly "lock-inspect-many": ScriptSource;
+  readonly "presence-leave": ScriptSource;
+  readonly "presence-list": ScriptSource;
+  readonly "presence-tell": ScriptSource;
+} = {
   "find-channels": findChannels,
   "find-hashes": findHashes,
   "lock-inspect-many": lockInspectMany,

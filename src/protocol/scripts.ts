@@ -2358,45 +2358,44 @@ end
 return replies`,
 );
 
-export type ScriptName =
-  | "count-delete"
-  | "count-look"
-  | "count-try-set"
-  | "fair-acquire"
-  | "fair-force-unlock"
-  | "fair-refresh"
-  | "fair-release"
-  | "latch-count-down"
-  | "lock-acquire"
-  | "lock-confirm"
-  | "lock-force-unlock"
-  | "lock-inspect"
-  | "lock-keep"
-  | "lock-release"
-  | "lock-renew"
-  | "lock-succeed"
-  | "permit-acquire"
-  | "permit-cancel"
-  | "permit-confirm"
-  | "permit-look"
-  | "permit-release"
-  | "permit-renew"
-  | "permit-set-lease"
-  | "permit-set-total"
-  | "read-acquire"
-  | "read-release"
-  | "read-renew"
-  | "read-write-force-unlock"
-  | "semaphore-acquire"
-  | "semaphore-add"
-  | "semaphore-cancel"
-  | "semaphore-drain"
-  | "semaphore-resize"
-  | "server-probe"
-  | "write-acquire"
-  | "write-release";
-
-export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
+export const sources: {
+  readonly "count-delete": ScriptSource;
+  readonly "count-look": ScriptSource;
+  readonly "count-try-set": ScriptSource;
+  readonly "fair-acquire": ScriptSource;
+  readonly "fair-force-unlock": ScriptSource;
+  readonly "fair-refresh": ScriptSource;
+  readonly "fair-release": ScriptSource;
+  readonly "latch-count-down": ScriptSource;
+  readonly "lock-acquire": ScriptSource;
+  readonly "lock-confirm": ScriptSource;
+  readonly "lock-force-unlock": ScriptSource;
+  readonly "lock-inspect": ScriptSource;
+  readonly "lock-keep": ScriptSource;
+  readonly "lock-release": ScriptSource;
+  readonly "lock-renew": ScriptSource;
+  readonly "lock-succeed": ScriptSource;
+  readonly "permit-acquire": ScriptSource;
+  readonly "permit-cancel": ScriptSource;
+  readonly "permit-confirm": ScriptSource;
+  readonly "permit-look": ScriptSource;
+  readonly "permit-release": ScriptSource;
+  readonly "permit-renew": ScriptSource;
+  readonly "permit-set-lease": ScriptSource;
+  readonly "permit-set-total": ScriptSource;
+  readonly "read-acquire": ScriptSource;
+  readonly "read-release": ScriptSource;
+  readonly "read-renew": ScriptSource;
+  readonly "read-write-force-unlock": ScriptSource;
+  readonly "semaphore-acquire": ScriptSource;
+  readonly "semaphore-add": ScriptSource;
+  readonly "semaphore-cancel": ScriptSource;
+  readonly "semaphore-drain": ScriptSource;
+  readonly "semaphore-resize": ScriptSource;
+  readonly "server-probe": ScriptSource;
+  readonly "write-acquire": ScriptSource;
+  readonly "write-release": ScriptSource;
+} = {
   "count-delete": countDelete,
   "count-look": countLook,
   "count-try-set": countTrySet,

@@ -51,6 +51,7 @@ export class FairQueue {
   readonly #standing = new Set<FairWaiter>();
   /** Those of them that have asked while messages arrived: no message about them was missed. */
   readonly #heard = new Set<FairWaiter>();
+  /** Ends the listening to the client's channel; undefined while it does not listen. */
   #unlisten: (() => void) | undefined;
   /** Whether messages arrive on the client's channel. */
   #isOpen = false;

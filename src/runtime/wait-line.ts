@@ -40,14 +40,16 @@ export class WaitLine {
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
   readonly #usableYield: UsableYield;
+  /** Says for how long the lock is left to other clients: longer each time, until they use it. */
   #yields: Yields | undefined;
   /** The first in line; undefined while the line is empty. Set by the line. */
   head: Waiter | undefined;
   /** Those behind the head; undefined before the first. */
   #behind: Set<Waiter> | undefined;
+  /** Ends the listening to the lock's channel; undefined while the line does not listen. */
   #unlisten: (() => void) | undefined;
+  /** The head is to ask, as there was news since the latest question: `#news` says what. */
   #woken = false;
-  /** What has woken it last. */
   #news: LineNews = "timer";
   /** Whether the next message is the one of our own release. */
   #expectsOwn = false;
@@ -57,15 +59,15 @@ export class WaitLine {
   #turnMs = Number.POSITIVE_INFINITY;
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
+  /** The holder that was seen last, for the error of a call whose time is up. */
   #sighting: Sighting | undefined;
   /** Whether somebody of another client was the last who was seen to have the lock. */
   isElsewhere = false;
-  /** On the monotonic clock: to try to listen before is useless. */
+  /** On the monotonic clock: after a failure the line listens again then. The pause before is `#deafMs`, twice as long each time. */
   #listenAgainMs = Number.NEGATIVE_INFINITY;
   #deafMs = FIRST_DEAF_MS;
-  /** Wakes the head, whoever it is by then. */
+  /** Wakes the line's head at `#alarmMs`, on the monotonic clock. */
   #alarm: Timer | undefined;
-  /** On the monotonic clock. */
   #alarmMs = Number.POSITIVE_INFINITY;
 
   constructor(awaited: Awaited, { clock, subscriptions, safetyPeriodMs, usableYield }: LineServices) {
@@ -80,12 +82,10 @@ export class WaitLine {
     return (this.head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);
   }
 
-  /** Who had the lock when somebody of this line last saw it. */
   get sighting(): Sighting | undefined {
     return this.#sighting;
   }
 
-  /** Those who stand in it, the head first. */
   get waiters(): readonly Waiter[] {
     return this.head === undefined ? [] : [this.head, ...(this.#behind ?? [])];
   }

@@ -23,7 +23,7 @@ export type WaitsFor = WaitedFor | readonly WaitedFor[];
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
  * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
- * @see docs/internals/states.md#a-waiter
+ * @see docs/internals/states.md#the-line
  */
 export class Waiter extends Link {
   readonly #clock: Clock;
@@ -47,18 +47,25 @@ export class Waiter extends Link {
   hasSlept = false;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
   heir: object | undefined;
+  /** The hold of its own client that it was last seen to wait for. */
   #behind: OwnObstacle | undefined;
   /** Its place among those that wait to be sent; undefined while it has none. */
   queued: { dismiss(): void } | undefined;
+  /** The caller, the line or `close` has ended it: `#reason` says why. */
   #cancelled = false;
   #reason: unknown;
+  /** It was woken while it did not sleep: the next sleep ends at once. */
   #awake = false;
+  /** An answer that another waiter got is its own as well. */
   #served = false;
+  /** Goes on after the sleep, which `#timer` ends; undefined while it does not sleep. */
   #resume: (() => void) | undefined;
   #timer: Timer | undefined;
   /** Called when it is cancelled. At most one at a time. */
   onCancel: (() => void) | undefined;
+  /** The call of which it is a part. */
   #whole: Waiter | undefined;
+  /** Its parts, which end with it. */
   #parts: Set<Waiter> | undefined;
 
   /** @param waitMs how long it may wait; undefined: for ever */
@@ -80,7 +87,6 @@ export class Waiter extends Link {
     return this.#cancelled;
   }
 
-  /** Why it was cancelled. */
   get reason(): unknown {
     return this.#reason;
   }
@@ -110,7 +116,6 @@ export class Waiter extends Link {
     return this.#endMs === Number.POSITIVE_INFINITY;
   }
 
-  /** The hold of its own client that it was last seen to wait for. */
   get behind(): OwnObstacle | undefined {
     return this.#behind;
   }
@@ -187,7 +192,6 @@ export class Waiter extends Link {
     else this.#goOn();
   }
 
-  /** True once the answer that another waiter got serves this one as well. */
   get served(): boolean {
     return this.#served;
   }

@@ -13,7 +13,9 @@ type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isR
 
 /** The part of a stay that asks a new server, after a failover or the move of a slot, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
+  /** The server that is known to have its holds. */
   place = "";
+  /** The key has another server by now, which has not confirmed the holds yet. */
   isMoved = false;
 
   abstract readonly lock: Held;

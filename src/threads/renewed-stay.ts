@@ -11,7 +11,9 @@ type RenewedHold = Trust & { readonly slot: number };
 
 /** The part of a stay that a watchdog keeps alive. */
 export abstract class RenewedStay extends ConfirmableStay implements Renewable {
+  /** Renews it; undefined while nothing is to be renewed. */
   watchdog: Watchdog | undefined;
+  /** A renewal of it is under way or to be tried again, so that a beat leaves it out. */
   underRenewal = false;
   /** The `changes` when the latest renewal was made up; undefined when a command was under way. */
   #renewedChanges: number | undefined;

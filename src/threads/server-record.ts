@@ -22,15 +22,21 @@ type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
  * @see docs/internals/states.md#what-redis-has-of-a-stay
  */
 export class ServerRecord extends Turns {
+  /** The hold count that Redis has, or is to have by the release under way. Lost holds are in it until the next release. */
   #count = 0;
+  /** The count that Redis has at least, while the lease lasts. */
   #lowest = 0;
+  /** The count that Redis may have at most: above `#count` while a command that lowers it may have been lost. */
   #highest = 0;
+  /** How often releases have lowered the count, each for all holds that were being released by then. */
   #lowerings = 0;
+  /** When this client removed the field by force, on the monotonic clock: what was acquired before is gone as well. */
   #freedMs = 0;
   /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
   #copiesUntil: Deadline | undefined;
   /** The shortest TTL that such copies may write. */
   #copiesTtlMs = Number.POSITIVE_INFINITY;
+  /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
   #outlivedMs: number | undefined;
@@ -49,12 +55,10 @@ export class ServerRecord extends Turns {
   /** The {@link Reconciler} of locks/ that brings Redis to what is wanted; undefined while nothing is left to do. */
   reconciler: object | undefined;
 
-  /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
   get count(): number {
     return this.#count;
   }
 
-  /** The hold count that Redis has at least, while the lease lasts. */
   get lowestCount(): number {
     return this.#lowest;
   }
@@ -64,12 +68,10 @@ export class ServerRecord extends Turns {
     return this.#namesAreLeft ? 1 : Math.max(this.#highest, this.#missed);
   }
 
-  /** How often releases have lowered it, each for all that were being released by then. */
   get lowerings(): number {
     return this.#lowerings;
   }
 
-  /** When this client removed the field by force, on the monotonic clock: what was acquired before is gone as well. */
   get freedMs(): number {
     return this.#freedMs;
   }
@@ -84,7 +86,6 @@ export class ServerRecord extends Turns {
     return this.#copiesTtlMs;
   }
 
-  /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
   get longestLeaseMs(): number {
     return this.#longestLeaseMs;
   }

@@ -48,25 +48,28 @@ export class Stay extends RenewedStay {
   waitsBy: Telling | undefined;
   /** How many of its holds are being released. */
   releases = 0;
-  /** How many calls have their turn to enter it once more. */
+  /** How many calls have their turn to enter it once more. Those before their turn wait in `#line`. */
   entering = 0;
   /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
   leastLeaseMs = 0;
+  /** Renews it once it is named: before, Redis has a field of another stay. */
   #watchdogOnceNamed: Watchdog | undefined;
   /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
   chain: Chain | undefined;
   /** The stays of the same joint lease, of any client: the id of one stands for all. */
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
-  /** The write stay beside which this read stay began. */
+  /** The write stay beside which this read stay began, as one of its `#guests`: they wake each other's lines. */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;
+  /** The live holds, the outermost first. */
   #live: Hold[] = NO_HOLDS;
   /** Why the latest hold was lost. */
   loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. A stay begins with its acquisition. */
   #underWay = 1;
   #line: EntryLine | undefined;
+  /** Counts holds that have ended: an answer that was asked for before such an end may be about that hold. */
   changes = 0;
 
   constructor(

@@ -38,11 +38,17 @@ export abstract class Trust implements Expiring, Forgettable {
   #confirmBy: Instant | undefined;
   /** The leases that commands may have set, with an outcome that is not known. Hardly any hold ever has some. */
   protected doubts: Doubts | undefined;
+  /** As it was found at the latest look at the clocks. */
   #state: HoldState = "held";
+  /** Why it was lost; undefined while it was not. */
   #loss: LeaseLostError | undefined;
+  /** A renewal was sent since the newest confirmation: an end that comes now is `unreachable`. */
   #unconfirmed = false;
+  /** It was handed over or granted, and no answer says yet that Redis has its own lease. */
   #provisional = false;
+  /** It is not renewed any more, and runs out. */
   #lapses = false;
+  /** Makes its signal; undefined until that is asked for. */
   #abort: AbortController | undefined;
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
@@ -86,7 +92,6 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.clock.monotonicMs() - this.takenAt.monotonicMs;
   }
 
-  /** Why the lease was lost; undefined while it was not. */
   get loss(): LeaseLostError | undefined {
     this.checkMs();
     return this.#loss;

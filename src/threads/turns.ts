@@ -9,6 +9,7 @@ const BOTH = "two commands of a stay are under way";
 export class Turns {
   /** The latest command; true for one that nothing waits behind yet. */
   #turn: Promise<unknown> | true | undefined;
+  /** Wakes the command that waits behind a turn that is `true`. */
   #turnEnds: (() => void) | undefined;
 
   /** Whether a command is under way. */

@@ -1,7 +1,7 @@
-import * as later from "../../src/protocol/later-scripts.js";
-import * as first from "../../src/protocol/scripts.js";
-
-export type ScriptName = first.ScriptName | later.ScriptName;
+import { sources as later } from "../../src/protocol/later-scripts.js";
+import { sources as first } from "../../src/protocol/scripts.js";
 
 /** All scripts of the package, by name. */
-export const sources = { ...first.sources, ...later.sources };
+export const sources = { ...first, ...later };
+
+export type ScriptName = keyof typeof sources;

@@ -7,58 +7,71 @@ const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const page = read("docs/internals/states.md");
 
-/** The sections of the page that list what changes in a class. */
-const classes: readonly (readonly [name: string, file: string, section: string])[] = [
-  ["ServerRecord", "src/threads/server-record.ts", "What Redis has of a stay"],
-  ["Turns", "src/threads/turns.ts", "What Redis has of a stay"],
-  ["Chain", "src/threads/chain.ts", "Hand-over"],
-  ["Heir", "src/locks/hand-off.ts", "Hand-over"],
-  ["Trust", "src/threads/trust.ts", "Trust of a hold"],
-  ["HoldOf", "src/threads/hold.ts", "Trust of a hold"],
-  ["Stay", "src/threads/stay.ts", "A stay"],
-  ["RenewedStay", "src/threads/renewed-stay.ts", "A stay"],
-  ["ConfirmableStay", "src/threads/confirmable-stay.ts", "A stay"],
-  ["WaitLine", "src/runtime/wait-line.ts", "The line"],
-  ["Waiter", "src/runtime/waiter.ts", "A waiter"],
-  ["Wish", "src/locks/wish.ts", "A wish"],
-  ["Acquisition", "src/locks/acquisition.ts", "One acquisition"],
-  ["Attempt", "src/locks/attempt.ts", "One acquisition"],
-  ["AcquireCommand", "src/locks/acquire-command.ts", "Commands of one call"],
-  ["WaitInLine", "src/locks/wait-in-line.ts", "Commands of one call"],
-  ["WaitInQueue", "src/locks/wait-in-queue.ts", "A place in a fair queue"],
-  ["FairQueue", "src/runtime/fair-queue.ts", "A place in a fair queue"],
-  ["Lowering", "src/locks/lowering.ts", "Commands of one call"],
-  ["Reconciler", "src/locks/reconciler.ts", "Endings"],
+/** The classes whose fields decide an acquisition or a release. */
+const classes: readonly (readonly [name: string, file: string])[] = [
+  ["ServerRecord", "src/threads/server-record.ts"],
+  ["Turns", "src/threads/turns.ts"],
+  ["Chain", "src/threads/chain.ts"],
+  ["Heir", "src/locks/hand-off.ts"],
+  ["Trust", "src/threads/trust.ts"],
+  ["HoldOf", "src/threads/hold.ts"],
+  ["Stay", "src/threads/stay.ts"],
+  ["RenewedStay", "src/threads/renewed-stay.ts"],
+  ["ConfirmableStay", "src/threads/confirmable-stay.ts"],
+  ["WaitLine", "src/runtime/wait-line.ts"],
+  ["Waiter", "src/runtime/waiter.ts"],
+  ["Wish", "src/locks/wish.ts"],
+  ["Acquisition", "src/locks/acquisition.ts"],
+  ["Attempt", "src/locks/attempt.ts"],
+  ["AcquireCommand", "src/locks/acquire-command.ts"],
+  ["WaitInLine", "src/locks/wait-in-line.ts"],
+  ["WaitInQueue", "src/locks/wait-in-queue.ts"],
+  ["FairQueue", "src/runtime/fair-queue.ts"],
+  ["Lowering", "src/locks/lowering.ts"],
+  ["Reconciler", "src/locks/reconciler.ts"],
 ];
 
-/** The fields of a class that may be written again. */
-function changing(file: string, name: string): readonly string[] {
-  const declarations = parseAst(read(file), { lang: "ts" }).body.map((statement) =>
+/** A field of a class that may be written again. It is explained by a comment above it, or above another field, which names it. */
+interface Field {
+  readonly name: string;
+  readonly isExplained: boolean;
+}
+
+function changing(file: string, name: string): readonly Field[] {
+  const text = read(file);
+  const declarations = parseAst(text, { lang: "ts" }).body.map((statement) =>
     "declaration" in statement && statement.declaration ? statement.declaration : statement,
   );
   const found = declarations.find(
     (node) => node.type === "ClassDeclaration" && "id" in node && node.id?.name === name,
   );
   if (found?.type !== "ClassDeclaration") throw new Error(`${file} has no class ${name}`);
+  const comments = found.body.body.map((member) =>
+    member.type === "PropertyDefinition" ? commentAbove(text, member.start) : "",
+  );
   return found.body.body.flatMap((member) => {
     if (member.type !== "PropertyDefinition" || member.readonly) return [];
-    if (member.key.type === "PrivateIdentifier") return [`#${member.key.name}`];
-    return member.key.type === "Identifier" ? [member.key.name] : [];
+    const fieldName = nameOf(member.key);
+    if (fieldName === undefined) return [];
+    const isCommented = commentAbove(text, member.start) !== "";
+    const isNamed = comments.some((comment) => comment.includes(`\`${fieldName}\``));
+    return [{ name: fieldName, isExplained: isCommented || isNamed }];
   });
+}
+
+function nameOf(key: { readonly type: string; readonly name?: unknown }): string | undefined {
+  if (key.type === "PrivateIdentifier") return `#${key.name}`;
+  return key.type === "Identifier" ? `${key.name}` : undefined;
+}
+
+function commentAbove(text: string, start: number): string {
+  const before = text.slice(0, start).trimEnd();
+  return before.endsWith("*/") ? before.slice(before.lastIndexOf("/**")) : "";
 }
 
 function section(title: string): string {
   const [, text] = page.split(`\n## ${title}\n`);
   return text?.split("\n## ")[0] ?? "";
-}
-
-/** The rows of the table of words, without the marks of code. */
-function words(): readonly { readonly word: string; readonly where: string; readonly sentence: string }[] {
-  const rows = section("Words").match(/^\| (?!Word|---).*$/gm) ?? [];
-  return rows.map((row) => {
-    const [, word = "", where = "", sentence = ""] = row.split("|").map((cell) => cell.trim());
-    return { word: word.replaceAll("`", ""), where: where.replaceAll("`", ""), sentence };
-  });
 }
 
 /** What the rows of a table name, by a text before it or by its heading. */
@@ -86,16 +99,20 @@ function sources(): readonly string[] {
 }
 
 describe("the page of states", () => {
-  it.each(classes)("lists each field of %s that changes", (name, file, title) => {
+  it.each(classes)("leaves each field of %s that changes to a comment in the class", (name, file) => {
     const fields = changing(file, name);
     expect(fields).not.toEqual([]);
-    const listed = section(title);
-    expect(fields.filter((field) => !listed.includes(`\`${field}\``))).toEqual([]);
+    expect(fields.filter(({ isExplained }) => !isExplained)).toEqual([]);
   });
 
   it("says how many these are", () => {
     const fields = classes.flatMap(([name, file]) => changing(file, name));
-    expect(page).toContain(`These are ${fields.length} fields of ${classes.length} classes.`);
+    expect(page).toContain(`These are ${fields.length} properties of ${classes.length} classes`);
+  });
+
+  it("can be read as a whole", () => {
+    expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(450);
+    expect(page.split(/\s+/).length).toBeLessThanOrEqual(9_000);
   });
 
   it("is linked from the code by headings that it has", () => {
@@ -145,25 +162,5 @@ describe("the page of states", () => {
     const reasons = union.match(/(?<=")[\w-]+(?=")/g) ?? [];
     expect(reasons.length).toBeGreaterThan(5);
     expect([...reasons].sort()).toEqual([...rows("| Reason of a loss |")].sort());
-  });
-
-  it("has no more words than a maintainer can learn", () => {
-    const listed = words().map(({ word }) => word);
-    expect(listed.length).toBeGreaterThan(20);
-    expect(listed.length).toBeLessThanOrEqual(40);
-    expect(listed).toEqual([...new Set(listed)]);
-  });
-
-  it("says in one sentence what each word is, with a name that the code has", () => {
-    const code = sources().join("\n");
-    expect(words().filter(({ where }) => !code.includes(where.split(".").at(-1) ?? where))).toEqual([]);
-    expect(words().filter(({ where }) => where === "")).toEqual([]);
-    expect(words().filter(({ sentence }) => !/^[A-Z][^.]*(\.\d[^.]*)?\.$/.test(sentence))).toEqual([]);
-  });
-
-  it("lists words that stand in more than one other section", () => {
-    const sections = page.split("\n## ").filter((text) => !text.startsWith("Words\n"));
-    const standsIn = (word: string) => sections.filter((text) => text.toLowerCase().includes(word)).length;
-    expect(words().filter(({ word }) => standsIn(word.toLowerCase()) < 2)).toEqual([]);
   });
 });
