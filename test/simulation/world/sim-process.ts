@@ -82,9 +82,12 @@ export class SimProcess {
   }
 
   #monotonicMs(atUs: number): number {
-    const asleepUs =
-      this.#asleepUs + (this.#asleepSinceUs === undefined ? 0 : this.#time.nowUs - this.#asleepSinceUs);
-    return MONOTONIC_START_MS + ((atUs - asleepUs) * this.#settings.rate) / US;
+    return MONOTONIC_START_MS + ((atUs - this.#asleepUs - this.#asleepNowUs) * this.#settings.rate) / US;
+  }
+
+  /** For how long its machine has been asleep by now, if it is. */
+  get #asleepNowUs(): number {
+    return this.#asleepSinceUs === undefined ? 0 : Math.max(0, this.#time.nowUs - this.#asleepSinceUs);
   }
 
   #wallMs(atUs: number): number {
@@ -112,14 +115,15 @@ export class SimProcess {
   continue(): void {
     this.gate.open();
     if (this.gate.isShut || this.#asleepSinceUs === undefined) return;
-    this.#asleepUs += this.#time.nowUs - this.#asleepSinceUs;
+    this.#asleepUs += this.#asleepNowUs;
     this.#asleepSinceUs = undefined;
   }
 
   /** Its machine sleeps until it is continued: the wall clock goes on, the monotonic one does not. */
   suspend(): void {
     this.#mayNotGoBack = true;
-    if (!this.#mayNotSleep) this.#asleepSinceUs ??= this.#time.nowUs;
+    // What its clocks have shown already, in a stall, was no sleep: the monotonic one would go back.
+    if (!this.#mayNotSleep) this.#asleepSinceUs ??= this.nowUs;
     this.gate.shut();
   }
 
