@@ -86,7 +86,7 @@ export class Client {
     this.#driver = driver;
     this.clock = clockInRootContext(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
-    this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
+    this.#wheel = new HashedWheelTimer(this.clock, tickMs);
     this.commands = new Commands(driver, this.clock, this.settings, this.about);
     this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);

@@ -46,7 +46,7 @@ async function openWheel({ dist }) {
   const load = (/** @type {string} */ file) => import(pathToFileURL(join(dist, file)).href);
   const { HashedWheelTimer } = await load("runtime/hashed-wheel-timer.js");
   const { systemClock } = await load("clock.js");
-  const wheel = new HashedWheelTimer(systemClock);
+  const wheel = new HashedWheelTimer(systemClock, 100);
   return {
     schedule: (delayMs, task) => wheel.schedule(delayMs, task),
     cancel: (timeout) => timeout.cancel(),

@@ -6,9 +6,6 @@ import { CHURN_WINDOW, timerOrders } from "../support/pending-timers.mjs";
 
 const TIMERS = 1_000_000;
 const QUICK_TIMERS = 50_000;
-/** Long enough for the wheel to move a million new timeouts into its buckets, 100,000 each 100 ms. */
-const SETTLE_MS = 1_500;
-const QUICK_SETTLE_MS = 200;
 
 /** @type {Scenario} */
 export const timers = {
@@ -27,9 +24,7 @@ export const timers = {
   contestants: () => timerLibraries,
 
   async measure(stage, { quick }) {
-    const load = quick
-      ? { timers: QUICK_TIMERS, settleMs: QUICK_SETTLE_MS }
-      : { timers: TIMERS, settleMs: SETTLE_MS };
+    const load = { timers: quick ? QUICK_TIMERS : TIMERS };
     // A million timers leave a heap and optimized code behind that the next measurement would inherit.
     const inItsOwnProcess = async (/** @type {string} */ order, /** @type {Load["delays"]} */ delays) => {
       const worker = await stage.worker();

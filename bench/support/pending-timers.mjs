@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** @import { OrderHandler, Scenario } from "./contracts.js" */
 
 const WARM_UP_TIMERS = 20_000;
@@ -16,14 +14,14 @@ export const CHURN_WINDOW = 1_000;
  * @property {(handle: any) => void} cancel
  */
 
-/** @typedef {{ timers: number, delays: "mixed" | "one", settleMs: number }} Load */
+/** @typedef {{ timers: number, delays: "mixed" | "one" }} Load */
 /** @typedef {{ ns: number, bytes?: number }} Cost of one timer; bytes: of one that is pending */
 
 /** @type {Scenario["orders"]} */
 export const timerOrders = { hold: warmedUp(hold), churn: warmedUp(churn) };
 
 /**
- * @param {(timers: Timers, delays: number[], settleMs: number) => Promise<Cost>} measure
+ * @param {(timers: Timers, delays: number[]) => Cost} measure
  * @returns {OrderHandler}
  */
 function warmedUp(measure) {
@@ -34,26 +32,24 @@ function warmedUp(measure) {
       load.delays === "one" ? ONE_DELAY_MS : mixedDelay(random),
     );
     // One small round first, so that both are measured as optimized code.
-    await measure(contestants, delays.slice(0, WARM_UP_TIMERS), 0);
-    return measure(contestants, delays, load.settleMs);
+    measure(contestants, delays.slice(0, WARM_UP_TIMERS));
+    return measure(contestants, delays);
   };
 }
 
 /**
- * All pending at once, long enough that the wheel has sorted them into buckets, then all cancelled.
+ * All pending at once, then all cancelled.
  *
  * @param {Timers} timers
  * @param {number[]} delays
- * @param {number} settleMs
  */
-async function hold({ schedule, cancel }, delays, settleMs) {
+function hold({ schedule, cancel }, delays) {
   const handles = new Array(delays.length).fill(null);
   const heapBefore = heapAfterCollection();
   const scheduleStartNs = cpuNs();
   delays.forEach((delayMs, i) => {
     handles[i] = schedule(delayMs, task);
   });
-  await sleep(settleMs);
   const scheduleNs = cpuNs() - scheduleStartNs;
   const bytes = (heapAfterCollection() - heapBefore) / delays.length;
 
@@ -68,7 +64,7 @@ async function hold({ schedule, cancel }, delays, settleMs) {
  * @param {Timers} timers
  * @param {number[]} delays
  */
-async function churn({ schedule, cancel }, delays) {
+function churn({ schedule, cancel }, delays) {
   const handles = delays.slice(0, CHURN_WINDOW).map((delayMs) => schedule(delayMs, task));
   globalThis.gc?.();
   const startNs = cpuNs();

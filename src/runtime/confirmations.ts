@@ -1,11 +1,11 @@
-import type { Clock } from "../clock.js";
+import type { Clock, Timer } from "../clock.js";
 import type { Driver } from "../driver/driver.js";
 import type { Script } from "../protocol/define-script.js";
 import type { Confirmation, RenewAnswer } from "../protocol/lock-calls.js";
 import { batches } from "./batches.js";
 import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
-import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, later, now } from "./instant.js";
 
 /** Something held. When its key moves to another server, that one is asked whether it has it. */
@@ -65,7 +65,7 @@ export class Confirmations {
   readonly #end: (() => void) | undefined;
   /** When a server has changed last, on the monotonic clock. */
   #movedMs = Number.NEGATIVE_INFINITY;
-  #looking: Timeout | undefined;
+  #looking: Timer | undefined;
   #stopped = false;
 
   constructor(services: ConfirmationServices) {

@@ -1,10 +1,11 @@
+import type { Timer } from "../clock.js";
 import { fairRefresh } from "../protocol/fair-scripts.js";
 import { clientChannel } from "../protocol/names.js";
 import { inRootContext } from "../root-context.js";
 import { batches, inParts } from "./batches.js";
 import type { Commands } from "./commands.js";
 import { FairQueue, type FairWaiter } from "./fair-queue.js";
-import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
 import type { Subscriptions } from "./subscriptions.js";
 
@@ -32,7 +33,7 @@ export class FairQueues {
   readonly #queues = new Map<string, FairQueue>();
   /** Those that are asked for in this tick. */
   #asked: Set<FairWaiter> | undefined;
-  #beat: Timeout | undefined;
+  #beat: Timer | undefined;
 
   constructor(services: FairQueuesServices) {
     this.#services = services;

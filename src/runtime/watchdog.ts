@@ -1,11 +1,11 @@
-import type { Clock } from "../clock.js";
+import type { Clock, Timer } from "../clock.js";
 import { events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { RenewAnswer, Renewal } from "../protocol/lock-calls.js";
 import { batches } from "./batches.js";
 import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
-import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import type { Shortfall } from "./replication.js";
 
@@ -58,7 +58,7 @@ export class Watchdog {
   /** The shortest lease that has to be kept alive. */
   readonly leaseMs: number;
   readonly #held: () => Iterable<Renewable>;
-  #beat: Timeout | undefined;
+  #beat: Timer | undefined;
 
   /**
    * @param leaseMs the shortest lease that has to be kept alive

@@ -120,6 +120,7 @@ describe("while the command runs in a group of its own", () => {
     const run = start(["exec", "a", "--", "sh", "-c", "sleep 600 & echo $!; exit 5"]);
     await run.complains("of its group run");
     expect(await here.plain.exists("a")).toBe(1);
+    await until(() => run.below().length > 0);
     const [pid] = run.below();
     expect(run.out).toBe(`${pid}\n`);
     run.signal("SIGHUP");

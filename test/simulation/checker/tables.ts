@@ -46,7 +46,7 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["TracedCommand", MOST_CLIENTS],
   ["TracedCommand.#locks", MOST_CLIENTS],
   ["TracedCommand.#tries", MOST_CLIENTS],
-  // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel, and in `Dial.pending`.
+  // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel.
   ["WheelTimeout", MOST_KEPT],
 ]);
 

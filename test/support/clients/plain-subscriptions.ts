@@ -7,5 +7,5 @@ import { Subscriptions } from "../../../src/runtime/subscriptions.js";
 export function plainSubscriptions(driver: Driver, clock: Clock, timeoutMs: number): Subscriptions {
   const about = { clientId: "client", server: driver.traits.server };
   const commands = { about, timeoutMs, publishes: () => "classic" as const };
-  return new Subscriptions({ driver, commands, wheel: new HashedWheelTimer(clock) });
+  return new Subscriptions({ driver, commands, wheel: new HashedWheelTimer(clock, 100) });
 }

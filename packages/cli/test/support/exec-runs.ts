@@ -93,11 +93,11 @@ export class Run {
   /** Kills it and all that it has started. */
   async stop(): Promise<void> {
     if (!this.hasEnded) killNow(this.pid);
-    for (let left = this.below(); left.length > 0; left = this.below()) {
+    // One that is just replaced by its program has no environment for a moment. It keeps the output open until it is found.
+    for (let left = this.below(); left.length > 0 || !this.hasEnded; left = this.below()) {
       for (const pid of left) killNow(pid);
       await new Promise(setImmediate);
     }
-    await this.exited;
   }
 
   #has(said: string, text: string): boolean {
