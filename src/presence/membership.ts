@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import { environment } from "../environment.js";
+import { events } from "../events.js";
 import { Tally } from "../runtime/tally.js";
 import type { Presence } from "./presence.js";
 import { type PresenceSettings, UNKNOWN_GROUP_MS } from "./presence-options.js";
@@ -30,9 +31,22 @@ export class Membership {
   }
 
   readonly #begin = async (): Promise<void> => {
-    const { Presence } = await import("./presence.js");
-    if (this.#isOver) return;
-    this.#presence = new Presence(this.#client, this.#settings, this.#bornMs);
-    this.#presence.beat();
+    try {
+      const { Presence } = await import("./presence.js");
+      if (this.#isOver) return;
+      this.#presence = new Presence(this.#client, this.#settings, this.#bornMs);
+      this.#presence.beat();
+    } catch (error) {
+      this.#failed(error);
+    }
   };
+
+  /** As when the package was taken away under the process that runs. */
+  #failed(error: unknown): void {
+    const { commands, id: clientId } = this.#client;
+    const { group } = this.#settings;
+    this.leave();
+    if (events.presenceFailed.hasSubscribers)
+      events.presenceFailed.publish({ clientId, server: commands.server, group, error, final: true });
+  }
 }
