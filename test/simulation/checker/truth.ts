@@ -130,6 +130,9 @@ export function untrueRefusal(failed: Failed): string | undefined {
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
+  // So does the lock of a fire that it runs, before the body has begun and after it has ended.
+  const isOfJob = checker.calls.others(call).some(({ what }) => what.startsWith("runOnce"));
+  if (isOfJob && asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   // So does what its program has forgotten, until its time is over.
   const isForgotten = (name: string) => checker.forgotten.has(`${member.process.name} ${name}`);
   if (asked.names.some((name) => isForgotten(name) && occupied.wasTaken(name, call.startUs)))
