@@ -131,7 +131,7 @@ export function untrueRefusal(failed: Failed): string | undefined {
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
   // So does the lock of a fire that it runs, before the body has begun and after it has ended.
-  const isOfJob = checker.calls.others(call).some(({ what }) => what.startsWith("runOnce"));
+  const isOfJob = checker.calls.others(call).some(({ what }) => what.includes(": runOnce "));
   if (isOfJob && asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   // So does what its program has forgotten, until its time is over.
   const isForgotten = (name: string) => checker.forgotten.has(`${member.process.name} ${name}`);
