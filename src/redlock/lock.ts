@@ -10,6 +10,8 @@ export interface ReleasingRedlock {
 
 /** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
 export class RedlockLock {
+  /** In logs, as redlock calls it. */
+  static readonly name: string = "Lock";
   readonly redlock: ReleasingRedlock;
   readonly resources: string[];
   /** The holder as stored in Redis, of several resources or clients all of them. */

@@ -78,6 +78,7 @@ describe("a redlock", () => {
     const startMs = Date.now();
     const lock = await redlock.acquire(["a"], 5_000);
     expect(lock).toBeInstanceOf(Lock);
+    expect(Lock.name).toBe("Lock");
     expect(lock).toMatchObject({ redlock, resources: ["a"] });
     expect(await redis.plain.hgetall("a")).toEqual({ [lock.value]: "1" });
     expect(lock.expiration).toBeGreaterThan(startMs);
