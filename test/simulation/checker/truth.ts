@@ -131,8 +131,12 @@ export function untrueRefusal(failed: Failed): string | undefined {
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
   // So does the lock of a fire that it runs, before the body has begun and after it has ended.
-  const isOfJob = checker.calls.others(call).some(({ what }) => what.includes(": runOnce "));
-  if (isOfJob && asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
+  const others = checker.calls.others(call);
+  const isOfJob = others.some(({ what }) => what.includes(": runOnce "));
+  // So does what is being given back, until that is answered: of a joint lock nothing but this is believed once it has begun.
+  const isGivenBack = others.some(({ what }) => /: (?:unlock|using)\b/.test(what));
+  if ((isOfJob || isGivenBack) && asked.names.some((name) => occupied.wasTaken(name, call.startUs)))
+    return undefined;
   // So does what its program has forgotten, until its time is over.
   const isForgotten = (name: string) => checker.forgotten.has(`${member.process.name} ${name}`);
   if (asked.names.some((name) => isForgotten(name) && occupied.wasTaken(name, call.startUs)))

@@ -28,8 +28,18 @@ export async function startNext(
   return run;
 }
 
-/** What the next one has found alive. One that has ended, and was not waited for, is dead. */
+/** Of the numbers that follow the name in `/proc/<pid>/stat`: the bits of the signals that have been sent and not delivered; see proc(5). */
+const PENDING = 28;
+const SIGKILL_BIT = 256n;
+
+/** What the next one has found alive. */
 export function found(next: Run): readonly string[] {
   const lines = next.out.split("\n").filter((line) => line !== "" && line !== "looked");
-  return lines.filter((line) => !/^[ZX]/.test(line.slice(line.lastIndexOf(")") + 2)));
+  return lines.filter((line) => !isDead(line.slice(line.lastIndexOf(")") + 2).split(" ")));
+}
+
+/** One that has ended, and was not waited for, is dead. So is one that was sent SIGKILL: no code of its own is run any more. */
+function isDead(stat: readonly string[]): boolean {
+  const [state = ""] = stat;
+  return ["Z", "X"].includes(state) || (BigInt(stat[PENDING] ?? 0) & SIGKILL_BIT) !== 0n;
 }
