@@ -70,6 +70,11 @@ export const blindSpotDefects: readonly Defect[] = [
         find: "return { leaseMs: Math.max(1, Math.floor(hold.checkMs())) };",
         replace: "return { leaseMs };",
       },
+      {
+        file: "src/locks/retake.ts",
+        find: "options.leaseMs !== undefined && taken.checkMs() > hold.checkMs()",
+        replace: "false",
+      },
     ],
   },
   {
