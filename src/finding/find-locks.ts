@@ -35,7 +35,6 @@ async function* searchOnceLoaded(
   settings: FindSettings,
   found: { unreadable: number },
 ): AsyncGenerator<ListedLock, void, undefined> {
-  client.assertOpen();
   const { search } = await import("./search.js");
   yield* search(client, settings, found);
 }

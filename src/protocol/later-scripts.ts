@@ -344,19 +344,3 @@ redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
 end
 return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
 );
-
-export const sources: {
-  readonly "find-channels": ScriptSource;
-  readonly "find-hashes": ScriptSource;
-  readonly "lock-inspect-many": ScriptSource;
-  readonly "presence-leave": ScriptSource;
-  readonly "presence-list": ScriptSource;
-  readonly "presence-tell": ScriptSource;
-} = {
-  "find-channels": findChannels,
-  "find-hashes": findHashes,
-  "lock-inspect-many": lockInspectMany,
-  "presence-leave": presenceLeave,
-  "presence-list": presenceList,
-  "presence-tell": presenceTell,
-};

@@ -65,7 +65,7 @@ class Program {
       else if (way < 7) await this.#bare(await lock.lock(), around);
       // One thread is on one path: what it holds bare all of it may enter.
       else if (way < 8) await holdfast.asThread(() => this.children(around, false));
-      else await this.#attempt(await lock.tryLock().catch(this.#inVain), around);
+      else await this.#attempt(await lock.tryLock().catch(this.#inVain(lock.name, around)), around);
     } catch (error) {
       // Somebody beside this call has taken the lock bare.
       if (!(error instanceof ReentryError)) throw error;
@@ -73,11 +73,14 @@ class Program {
     }
   }
 
-  /** While a copy of an inner release may arrive no call enters once more: one that may not wait is told so when a command's time is over. */
-  readonly #inVain = (error: unknown): null => {
-    if (!this.#breaks || !(error instanceof UnavailableError)) throw error;
-    return null;
-  };
+  /** While a copy of an inner release may arrive nothing enters once more: a call that may not wait is told so when a command's time is over. */
+  #inVain(lock: string, around: Body | undefined): (error: unknown) => null {
+    const isAgain = [...pathOf(around)].some((body) => body.lock === lock);
+    return (error) => {
+      if (!this.#breaks || !isAgain || !(error instanceof UnavailableError)) throw error;
+      return null;
+    };
+  }
 
   async #attempt(lease: Lease | null, around: Body | undefined): Promise<void> {
     if (lease === null) this.passedOver += 1;

@@ -55,10 +55,6 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     if (asked.isForce === true && isOutpaced) return undefined;
     // A call under the same id that was cancelled may not have been answered yet.
     if (asked.sharesId === true && error.message.includes("the last call of this thread")) return undefined;
-    // Each server of a red lock is asked by itself: a call under an id of its own that is taken there may be over before it has asked one.
-    const isUntold = asked.sharesId === true && error.message.includes("has answered neither this call");
-    if (isUntold && asked.names.some((name) => scene.checker.isHad(name, member.process.name)))
-      return undefined;
     const isSpent =
       error.message.includes("before it was of use") && (hasEnd(asked) || scene.trouble.happened(...THEFTS));
     return isTroubled(failed) || isSlow(member) || isSpent
@@ -138,7 +134,7 @@ export function untrueRefusal(failed: Failed): string | undefined {
   const others = checker.calls.others(call);
   const isOfJob = others.some(({ what }) => what.includes(": runOnce "));
   // So does what is being given back, until that is answered: of a joint lock nothing but this is believed once it has begun.
-  const isGivenBack = others.some(({ what }) => /: (?:unlock|using)\b/.test(what));
+  const isGivenBack = others.some(({ what }) => /: unlock\b/.test(what));
   if ((isOfJob || isGivenBack) && asked.names.some((name) => occupied.wasTaken(name, call.startUs)))
     return undefined;
   // So does what its program has forgotten, until its time is over.
