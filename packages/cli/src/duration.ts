@@ -49,12 +49,14 @@ export function writeDuration(ms: number): string {
 
 /** For people, to two digits at least: `850 ms`, `41 s`, `12 min`, `3 h`, `2 d`. */
 export function tellDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const wholeMs = Math.max(0, Math.round(ms));
+  if (wholeMs < 1_000) return `${wholeMs} ms`;
   const steps = [
     [60_000, 1_000, "s"],
     [100 * 60_000, 60_000, "min"],
     [48 * 3_600_000, 3_600_000, "h"],
   ] as const;
-  for (const [belowMs, unitMs, unit] of steps) if (ms < belowMs) return `${Math.floor(ms / unitMs)} ${unit}`;
-  return `${Math.floor(ms / (24 * 3_600_000))} d`;
+  for (const [belowMs, unitMs, unit] of steps)
+    if (wholeMs < belowMs) return `${Math.floor(wholeMs / unitMs)} ${unit}`;
+  return `${Math.floor(wholeMs / (24 * 3_600_000))} d`;
 }

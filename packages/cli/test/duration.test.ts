@@ -43,12 +43,13 @@ describe("durations", () => {
   test.each([
     [0, "0 ms"],
     [850, "850 ms"],
+    [999.7, "1 s"],
     [41_900, "41 s"],
     [60_000, "1 min"],
     [99 * 60_000, "99 min"],
     [100 * 60_000, "1 h"],
     [49 * 3_600_000, "2 d"],
-  ])("%i ms is %s to people", (ms, text) => {
+  ])("%d ms is %s to people", (ms, text) => {
     expect(tellDuration(ms)).toBe(text);
   });
 
