@@ -125,7 +125,7 @@ function unknownAfterAll(error: unknown): unknown {
 interface Persistence<Status> {
   /** It is tried on behind the scenes when Redis did not answer or refused. Default: false. */
   readonly goesOn?: boolean;
-  /** What else is done there, once it is decided. Does not reject. */
+  /** What else is done there, once that is decided of which the caller did not hear. Does not reject. */
   readonly after?: (status: Status) => Promise<void>;
 }
 
@@ -140,21 +140,22 @@ export async function change<Input, Told extends Decision>(
   { goesOn = false, after }: Persistence<Told["status"]> = {},
 ): Promise<Decided<Told>> {
   const request = count.client.requests.begin(count.key);
-  const again = async () => {
-    const decided = await decide(count, request, script, input);
+  const once = () => decide(count, request, script, input);
+  const unheard = async () => {
+    const decided = await once();
     await after?.(decided.status);
     return decided;
   };
   try {
-    const decided = await decide(count, request, script, input);
+    const decided = await once();
     // A replica that takes over is to know of it as well.
-    if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
+    if (goesOn && decided.shortfall !== undefined) persist(count, request, once);
     else request.end(decided.repeated ? "copies" : "answer");
     return decided;
   } catch (cause) {
     const error = goesOn ? stillOpen(cause) : cause;
     const unknown = error instanceof UnavailableError && error.outcomeUnknown;
-    if (goesOn && unknown) persist(count, request, again);
+    if (goesOn && unknown) persist(count, request, unheard);
     else request.end(unknown ? "copies" : "nothing");
     throw forCaller(error, count);
   }

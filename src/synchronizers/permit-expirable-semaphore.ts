@@ -25,7 +25,7 @@ import { leasedPermits } from "./leased-permits.js";
 import type { PermitSource } from "./permit-command.js";
 import { checkedId, idsOf, MOST_AT_ONCE } from "./permit-ids.js";
 import { lateRelease, type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
-import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
+import { releaseByIds, releaseWhatIsLeft } from "./release-permits.js";
 
 /**
  * A number of permits, each of which is taken under an id and may have a lease: when that ends, the permit returns by itself.
@@ -97,7 +97,8 @@ export interface PermitExpirableSemaphore {
   ): Promise<Tried<T>>;
 
   /**
-   * Gives permits back, whoever took them: all of them, or none.
+   * Gives permits back, whoever took them: all of them, or none. When Redis does not answer, leases of this client have these permits
+   * no more: they are given back behind the scenes, even if others of the ids turn out to be gone.
    * @throws NotHeldError when one of the ids is unknown or its lease has ended
    */
   release(ids: string | readonly string[]): Promise<void>;
@@ -307,7 +308,7 @@ export class LeasingSemaphore
     for (const hold of holds) hold.releasingSome();
     let gone: readonly string[] = [];
     try {
-      const decided = await releasePermits(this.count, ids);
+      const decided = await releaseByIds(this.count, ids);
       if (decided.status === "released") gone = ids;
       return decided;
     } catch (error) {

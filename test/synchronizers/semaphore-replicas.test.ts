@@ -120,6 +120,19 @@ describe("a change that too few replicas have", () => {
     expect(closed.outcome).toEqual({ value: undefined });
   });
 
+  test("is told to them without a second effect: permits that were told not to be released stay", async () => {
+    const semaphore = holdfast.getPermitExpirableSemaphore("leased");
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire();
+    driver.isSlow = true;
+    expect(await semaphore.tryRelease([...permits.ids, "0".repeat(32)])).toBe(false);
+    await clock.advance(10_000);
+    expect([permits.state, await semaphore.acquiredPermits()]).toEqual(["held", 1]);
+    driver.isSlow = false;
+    await permits.release();
+    await semaphore.delete();
+  });
+
   test("is not tried on where nobody waits for it", async () => {
     driver.isSlow = true;
     await holdfast.getSemaphore("s").drainPermits();

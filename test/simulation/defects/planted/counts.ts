@@ -71,7 +71,7 @@ export const countDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/synchronizers/count.ts",
-        find: "if (goesOn && unknown) persist(count, request, again);",
+        find: "if (goesOn && unknown) persist(count, request, unheard);",
         replace: 'if (goesOn && unknown) request.end("copies");',
       },
     ],

@@ -49,6 +49,22 @@ export const permitDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "given-up-with-one-that-ended",
+    promise:
+      "Permits that a lease has given up for a release by their ids come back, though others of the ids are gone.",
+    shows:
+      "A release by ids of several leases is not answered, and one of these ends before it is tried again.",
+    origin: "own-112",
+    kinds: ["permit semaphore"],
+    edits: [
+      {
+        file: "src/synchronizers/release-permits.ts",
+        find: 'if (status === "absent") await releaseOneByOne(count, own);',
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "cancelled-lease-granted",
     promise: "Leased permits are not granted to a request that was cancelled.",
     shows:
