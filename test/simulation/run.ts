@@ -349,7 +349,10 @@ export class Run {
       chooser: this.#chooser,
       plan,
       around: bodies?.around,
-      watch: this.#faults,
+      watch: {
+        reached: (link, moment, nth) => this.#faults.reached(link, moment, nth),
+        heard: (process, keys, ranUs) => this.#holders.heard(process, keys, ranUs),
+      },
       history: this.#history,
     });
     this.#nodes.push(node);

@@ -42,6 +42,10 @@ export class Holders {
   readonly #endsUs = new Map<string, number>();
   /** By name and field: the latest moment at which a lease was to end that its client has handed on to it before Redis was told. */
   readonly #handedOnUs = new Map<string, number>();
+  /** By process, name and time: the fields of its own that its acquisition has left there then, until it has heard of that. */
+  readonly #unheard = new Map<string, readonly string[]>();
+  /** By process, name and field: what it has there by an answer that it has heard, or has handed on to it. */
+  readonly #heard = new Set<string>();
   /** By name and process: each `forceUnlock` that has not resolved. */
   readonly #forcing = new Map<string, Set<object>>();
   /** By the id of its client. */
@@ -94,8 +98,50 @@ export class Holders {
       // Who asks may see to it that the next one of a queue is given the lock.
       for (const field of arrived)
         this.#askers.set(`${key} ${field}`, args.includes(field) ? asker : undefined);
+      this.#leaves(server, { key, args, script, by, arrived });
     }
     return unseen;
+  }
+
+  /** What a script has left of the fields that it names is known to its process once that hears the answer; at once, where it hands a lock on. */
+  #leaves(
+    server: SimServer,
+    {
+      key,
+      args,
+      script,
+      by,
+      arrived,
+    }: Pick<ScriptCall, "args" | "script"> & {
+      readonly key: string;
+      readonly by: string;
+      readonly arrived: readonly string[];
+    },
+  ): void {
+    for (const field of arrived) this.#heard.delete(`${by} ${key} ${field}`);
+    const own = [...this.#keyspace.latest(server, key).fields.keys()].filter((field) => args.includes(field));
+    if (script.name === "lock-succeed") for (const field of own) this.#heard.add(`${by} ${key} ${field}`);
+    else if (script.name.endsWith("acquire") && own.length > 0)
+      this.#unheard.set(`${by} ${key} ${this.#time.nowUs}`, own);
+  }
+
+  /** A process hears the answer to a command that has run at that time. */
+  heard(process: string, keys: readonly string[], ranUs: number): void {
+    for (const key of keys) {
+      const ran = `${process} ${key} ${ranUs}`;
+      for (const field of this.#unheard.get(ran) ?? []) this.#heard.add(`${process} ${key} ${field}`);
+      this.#unheard.delete(ran);
+    }
+  }
+
+  /** Whether a process had a lock at some time since then, as its server has it, and as it has heard. */
+  hasHeardOfOwn(name: string, process: string, sinceUs: number): boolean {
+    if (!this.#keyspace.knows(name)) return false;
+    return this.#keyspace
+      .since(name, sinceUs)
+      .some(({ fields }) =>
+        [...fields.keys()].some((field) => this.#heard.has(`${process} ${name} ${field}`)),
+      );
   }
 
   /** Whether Redis has given a lock to a holder as the answer to its own acquisition. */

@@ -121,7 +121,7 @@ const BY_ITS_CLOCK = 0.99;
 /** @returns what is wrong with a call that was refused, or has timed out */
 export function untrueRefusal(failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
-  const { occupied, checker } = scene;
+  const { occupied, checker, holders } = scene;
   // By its own clock: its code may have been stopped since it looked at that.
   const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isEarly = asked.waitMs > 0 && waitedMs < asked.waitMs * BY_ITS_CLOCK;
@@ -130,13 +130,10 @@ export function untrueRefusal(failed: Failed): string | undefined {
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
-  // So does the lock of a fire that it runs, before the body has begun and after it has ended.
-  const others = checker.calls.others(call);
-  const isOfJob = others.some(({ what }) => what.includes(": runOnce "));
-  // So does what is being given back, until that is answered: of a joint lock nothing but this is believed once it has begun.
-  const isGivenBack = others.some(({ what }) => /: unlock\b/.test(what));
-  if ((isOfJob || isGivenBack) && asked.names.some((name) => occupied.wasTaken(name, call.startUs)))
-    return undefined;
+  // So does what it has heard to have, and no lease was handed out for: a lock of several while it goes for the others, or of a fire before
+  // the body has begun; and what is being given back, for as long as its server has it.
+  const isOwn = (name: string) => holders.hasHeardOfOwn(name, member.process.name, call.startUs);
+  if (asked.names.some(isOwn)) return undefined;
   // So does what its program has forgotten, until its time is over.
   const isForgotten = (name: string) => checker.forgotten.has(`${member.process.name} ${name}`);
   if (asked.names.some((name) => isForgotten(name) && occupied.wasTaken(name, call.startUs)))

@@ -21,6 +21,8 @@ export type Moment = "sent" | "arrived" | "answered";
 export interface LinkWatch {
   /** @param nth how many commands the link has brought to this moment, with this one */
   reached(link: CommandLink, moment: Moment, nth: number): void;
+  /** A process hears the answer to a command, before anything follows from it. @param ranUs when the server has run it */
+  heard?(process: string, keys: readonly string[], ranUs: number): void;
 }
 
 /** A command of a link. */
@@ -214,12 +216,13 @@ export class CommandLink {
 
   #execute(request: Kept, server: SimServer, wire: Wire): void {
     this.#counts.arrived += 1;
-    const reply = (settle: () => void) =>
-      wire.toProcess(() => this.#parts.process.gate.pass(() => this.#answer(request, wire, settle)));
+    const { nowUs: ranUs } = this.#parts.time;
+    const answer = (settle: () => void) => () => this.#answer(request, wire, ranUs, settle);
+    const reply = (settle: () => void) => wire.toProcess(() => this.#parts.process.gate.pass(answer(settle)));
     try {
-      const answer = request.act(server);
-      if (answer instanceof Promise) void answer.then((raw) => reply(() => request.answered(raw)));
-      else reply(() => request.answered(answer));
+      const raw = request.act(server);
+      if (raw instanceof Promise) void raw.then((late) => reply(() => request.answered(late)));
+      else reply(() => request.answered(raw));
     } catch (error) {
       if (!(error instanceof ServerReplyError)) throw error;
       reply(() => request.failed(error));
@@ -227,14 +230,16 @@ export class CommandLink {
     this.#parts.watch.reached(this, "arrived", this.#counts.arrived);
   }
 
-  #answer(request: Kept, wire: Wire, settle: () => void): void {
+  #answer(request: Kept, wire: Wire, ranUs: number, settle: () => void): void {
     // After a reconnect the client has forgotten what came on the old connection.
     if (wire !== this.#wire || this.outage !== undefined) return;
     const at = this.#unanswered.indexOf(request);
     if (at >= 0) this.#unanswered.splice(at, 1);
+    const { watch, process } = this.#parts;
+    watch.heard?.(process.name, request.keys, ranUs);
     settle();
     for (const tell of [...this.whenAnswered]) tell();
     this.#counts.answered += 1;
-    this.#parts.watch.reached(this, "answered", this.#counts.answered);
+    watch.reached(this, "answered", this.#counts.answered);
   }
 }

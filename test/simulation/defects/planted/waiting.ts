@@ -284,4 +284,20 @@ export const waitingDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "outage-told-as-taken",
+    promise:
+      "That a lock is taken a call says only if an answer has told so, or its own client has the lock.",
+    shows:
+      "The time of a call that stands behind another one in its line is up before that one has an answer.",
+    origin: "own-81",
+    kinds: ["lock", "multi", "fenced"],
+    edits: [
+      {
+        file: "src/locks/attempt.ts",
+        find: "telling?.hasTold(waiter) === true || this.#isHeldHere()) {",
+        replace: "telling?.hasTold(waiter) === true || this.#isHeldHere() || way !== undefined) {",
+      },
+    ],
+  },
 ];
