@@ -4,6 +4,8 @@ import type { CountState } from "./count-state.js";
 /** One question about a semaphore or a latch, and what was answered. */
 export interface Answered {
   readonly atUs: number;
+  /** When the process has asked its client for it. */
+  readonly askedUs: number;
   /** The process. */
   readonly by: string;
   readonly script: string;

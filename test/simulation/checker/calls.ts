@@ -6,6 +6,8 @@ export interface PendingCall {
   readonly what: string;
   readonly names: readonly string[];
   readonly startUs: number;
+  /** Since when the clock of its process shows what it showed when the call began. */
+  readonly clockSinceUs: number;
   /** How long it may wait by its own options, in milliseconds; Infinity: for ever. */
   readonly waitMs: number;
   /** Whether nothing but the waiting is part of it: no body, and no call within. */

@@ -169,7 +169,8 @@ export abstract class CountWatch implements Watch {
             status: String(status),
             numbers: numbers.map(Number),
           };
-    const seen = { ...parsed, atUs: this.parts.time.nowUs, by, script: call.script.name, before };
+    const { askedUs } = this.#server;
+    const seen = { ...parsed, atUs: this.parts.time.nowUs, askedUs, by, script: call.script.name, before };
     const decided = this.answers.decided(seen.request);
     const isCancel = call.script.name.endsWith("-cancel");
     return { ...seen, isRepeat: isCancel ? decided?.status === "cancelled" : decided !== undefined };

@@ -2,6 +2,7 @@ import { fairQueueKey, waitingWriterKey } from "../../../src/protocol/names.js";
 import type { RawReply } from "../../../src/protocol/script-call.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
+import type { PendingCall } from "./calls.js";
 
 /** From when to when somebody had a lock, or stood in its queue, as its server has it. */
 interface Spell {
@@ -24,7 +25,7 @@ export class Occupied {
   >();
 
   /** By process and name: when a server last answered an acquisition that the lock is taken, be it by this call, or that another waiter is before it. */
-  readonly #toldUs = new Map<string, number>();
+  readonly #told = new Map<string, { readonly atUs: number; readonly askedUs: number }>();
 
   constructor(time: VirtualTime, names: readonly string[]) {
     this.#time = time;
@@ -37,7 +38,8 @@ export class Occupied {
       const names = keys.filter((key) => this.#spells.has(key));
       const isDecided = !/"(?:late|lost|miscounted)"/.test(JSON.stringify(answer));
       const taken = isDecided ? names.filter((name) => isTaken(server, name)) : [];
-      for (const name of taken) this.#toldUs.set(`${by} ${name}`, this.#time.nowUs);
+      const { askedUs } = server;
+      for (const name of taken) this.#told.set(`${by} ${name}`, { atUs: this.#time.nowUs, askedUs });
       this.#asked.set(`${by} ${names.join(" ")}`, { by, names, atUs: this.#time.nowUs });
     }
     for (const key of keys) {
@@ -58,10 +60,14 @@ export class Occupied {
     }
   }
 
-  /** Whether a process has been answered since then that it was taken. What has no one key, or is a number, is judged by itself. */
-  wasTold(name: string, by: string, sinceUs: number): boolean {
+  /**
+   * Whether its process has been answered since a call began that it was taken. A question of the very moment in which the machine fell asleep
+   * counts as one of the moment in which it woke up: its process can not tell them apart. What has no one key, or is a number, is judged by itself.
+   */
+  wasTold(name: string, { process, startUs, clockSinceUs }: PendingCall): boolean {
     if (!this.#spells.has(name)) return true;
-    return (this.#toldUs.get(`${by} ${name}`) ?? Number.NEGATIVE_INFINITY) >= sinceUs;
+    const told = this.#told.get(`${process} ${name}`);
+    return told !== undefined && (told.atUs >= startUs || told.askedUs >= clockSinceUs);
   }
 
   /** When a process last asked for it, alone or with others; undefined: it has not. */

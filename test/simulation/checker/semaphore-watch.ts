@@ -12,6 +12,8 @@ export interface Waiting {
   readonly member: Member;
   readonly permits: number;
   readonly startUs: number;
+  /** Since when the clock of its process shows what it showed when the call began. */
+  readonly clockSinceUs: number;
 }
 
 const MS = 1_000;
@@ -38,8 +40,9 @@ export abstract class SemaphoreWatch extends CountWatch {
   }
 
   /** Somebody wants permits. @param mayWait whether he waits until there are enough */
-  waits(wanted: Omit<Waiting, "startUs">, mayWait: boolean): Waiting {
-    const waiting = { ...wanted, startUs: this.parts.time.nowUs };
+  waits(wanted: Omit<Waiting, "startUs" | "clockSinceUs">, mayWait: boolean): Waiting {
+    const { clockSinceUs } = wanted.member.process;
+    const waiting = { ...wanted, startUs: this.parts.time.nowUs, clockSinceUs };
     if (mayWait) this.#waiting.add(waiting);
     return waiting;
   }
@@ -56,9 +59,10 @@ export abstract class SemaphoreWatch extends CountWatch {
 
   /**
    * A call is refused only once its time is up, and if Redis has answered its process since the call began that there are too few: to a
-   * question for as many, or by what a grant has left.
+   * question for as many, or by what a grant has left. A question of the very moment in which the machine fell asleep counts as one of the
+   * moment in which it woke up: its process can not tell them apart.
    */
-  refused({ what, member, permits, startUs }: Waiting, waitMs: number): void {
+  refused({ what, member, permits, startUs, clockSinceUs }: Waiting, waitMs: number): void {
     const by = member.process.name;
     const { checker } = this.parts;
     // By his own clock: his code may have been stopped since he looked at that.
@@ -72,7 +76,9 @@ export abstract class SemaphoreWatch extends CountWatch {
     const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
     const leftTooFew = ({ script, status, numbers: [left = 0] }: Answered) =>
       WANTS_PERMITS.has(script) && status === "granted" && left < permits;
-    if (this.answers.some(by, startUs, (answered) => wasShort(answered) || leftTooFew(answered))) return;
+    const isInTime = ({ atUs, askedUs }: Answered) => atUs >= startUs || askedUs >= clockSinceUs;
+    const tells = (answered: Answered) => isInTime(answered) && (wasShort(answered) || leftTooFew(answered));
+    if (this.answers.some(by, clockSinceUs, tells)) return;
     checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
   }
 

@@ -126,7 +126,7 @@ export function untrueRefusal(failed: Failed): string | undefined {
   const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isEarly = asked.waitMs > 0 && waitedMs < asked.waitMs * BY_ITS_CLOCK;
   if (isEarly) return `it was to wait for ${asked.waitMs} ms, of which ${waitedMs} are over`;
-  if (asked.names.some((name) => occupied.wasTold(name, member.process.name, call.startUs))) return undefined;
+  if (asked.names.some((name) => occupied.wasTold(name, call))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;

@@ -106,6 +106,7 @@ export class Caller {
       reads: asked.reads === true,
       sharesId: asked.sharesId === true,
       signal: asked.signal,
+      clockSinceUs: process.clockSinceUs,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;

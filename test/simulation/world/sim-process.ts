@@ -34,6 +34,8 @@ export class SimProcess {
   /** How long its machine was asleep, and since when it is. */
   #asleepUs = 0;
   #asleepSinceUs: number | undefined;
+  /** When it last woke up, and since when it had slept. */
+  #woke = { atUs: Number.NEGATIVE_INFINITY, sinceUs: Number.NEGATIVE_INFINITY };
   #wallShiftMs = 0;
   #mayNotGoBack = false;
   #mayNotSleep = false;
@@ -73,6 +75,12 @@ export class SimProcess {
 
   get isDead(): boolean {
     return this.gate.isGone;
+  }
+
+  /** Since when its monotonic clock shows what it shows now: in the moment in which its machine wakes up, since that fell asleep. */
+  get clockSinceUs(): number {
+    const { nowUs } = this.#time;
+    return this.#woke.atUs === nowUs ? this.#woke.sinceUs : nowUs;
   }
 
   /** What its clocks show at this moment of the run, whether or not it is in a state to look at them. */
@@ -116,6 +124,7 @@ export class SimProcess {
     this.gate.open();
     if (this.gate.isShut || this.#asleepSinceUs === undefined) return;
     this.#asleepUs += this.#asleepNowUs;
+    this.#woke = { atUs: this.#time.nowUs, sinceUs: this.#asleepSinceUs };
     this.#asleepSinceUs = undefined;
   }
 

@@ -300,4 +300,19 @@ export const waitingDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "outage-told-as-short",
+    promise: "That there are too few permits a call says only if an answer has told so since it began.",
+    shows:
+      "The time of a call for permits that stands behind another one in its line is up before that one has an answer.",
+    origin: "own-81",
+    kinds: ["semaphore", "permit semaphore"],
+    edits: [
+      {
+        file: "src/synchronizers/call-in-line.ts",
+        find: "waiter.isTold || line?.answers.tell(waiter) === true",
+        replace: "waiter.isTold || line !== undefined",
+      },
+    ],
+  },
 ];
