@@ -134,8 +134,7 @@ export class Acquisition extends Attempt {
     }
     if (turn === "none") {
       if (!waiter.cancelled) noteNoTurn(lock, wish, this.#entrance);
-      // One of several servers may be asked again soon.
-      this.giveUp("over", wish.timeoutMs === undefined ? () => this.#enter() : undefined);
+      this.giveUp("over", wish.isAskedAgain ? undefined : () => this.#enter());
       return;
     }
     if (by !== "settle") this.#entered = stay;

@@ -174,19 +174,20 @@ export abstract class Attempt extends AcquireCommand {
 
   /**
    * Its time is up, or it may not wait. That the lock is taken, it says only if something has told so since it began: Redis, by an answer
-   * to it or to its line, or a hold of its own client. Otherwise it waits on to be told, for one command timeout at most, and then fails.
+   * to it or to its line, or a hold of its own client. Otherwise it waits on to be told, for as long as for an answer at most, and then fails.
    * @param goOn waits on; undefined where it has asked in vain, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
     const { wish, waiter, way } = this;
     const { commands } = this.lock.client;
+    const { timeoutMs = commands.timeoutMs } = wish;
     // A call that waits for its turn is behind the one that begins the stay.
     const telling = way ?? this.stay.waitsBy;
     if (waiter.cancelled) this.end("cancelled");
     else if (waiter.isTold || telling?.hasTold(waiter) === true || this.#isHeldHere()) {
       way?.over();
       this.end(state);
-    } else if (goOn !== undefined && this.#waitOn(telling, commands.timeoutMs)) goOn();
+    } else if (goOn !== undefined && this.#waitOn(telling, timeoutMs)) goOn();
     else if (wish.isPart) this.end(state);
     else {
       this.error = commands.failures.untold(waiter.waitedMs, wish.attempts > 0);

@@ -101,7 +101,7 @@ export class RedLock extends JointLock {
     while (round.goesOn()) await round.news();
     for (const lock of this.members) if (lock !== first) ask(lock, false);
     while (round.goesOn()) await round.news();
-    return round.outcomes().map((asked) => answerOf(asked, call.waits));
+    return round.outcomes().map((asked) => answerOf(asked, call));
   }
 
   /** @throws the reason of a cancelled wait; QuorumError when a majority can not be had; what the caller did wrong */
@@ -135,13 +135,13 @@ interface ServerVote {
   readonly failure?: unknown;
 }
 
-/** @param waits whether the call may ask again */
-function answerOf({ lock, wish, hold, ...failed }: AskedLock, waits: boolean): ServerVote {
+function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }: JointCall): ServerVote {
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // On a server that answers, a call that waits may yet ask.
-  if (unanswered !== undefined && !waits) return { lock, failure: unanswered };
+  // On a server that answers, a call that may wait may yet ask, or has asked since.
+  const mayAsk = attempts > 0 || (waits && !waiter.over);
+  if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
   // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };

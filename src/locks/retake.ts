@@ -70,7 +70,8 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   const waiter = client.newWaiter(0, undefined, lock.identity);
   try {
     const rest = { ...options, ...restOf(options, hold) };
-    const wish = new Wish(client, rest, { form, waits: false, waiter, timeoutMs, replaced, isPart: true });
+    const asked = { form, waits: false, waiter, timeoutMs, replaced, isPart: true, isAskedAgain: true };
+    const wish = new Wish(client, rest, asked);
     const taken = await acquire(
       lock.identity,
       wish,

@@ -24,6 +24,8 @@ interface Call {
   readonly replaced?: Hold | undefined;
   /** Whether the waiter belongs to a larger call, which dismisses it. Default: false. */
   readonly isPart?: boolean;
+  /** Whether the caller asks again soon where it does not get its turn in a stay: then it does not wait for that. Default: false. */
+  readonly isAskedAgain?: boolean;
 }
 
 /** The holder that was in the way when the lock was last seen. */
@@ -63,6 +65,7 @@ export class Wish implements Patience {
   readonly timeoutMs: number | undefined;
   readonly replaced: Hold | undefined;
   readonly isPart: boolean;
+  readonly isAskedAgain: boolean;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
   /** The write hold beside which the call may read. */
@@ -97,6 +100,7 @@ export class Wish implements Patience {
     this.timeoutMs = call.timeoutMs;
     this.replaced = call.replaced;
     this.isPart = call.isPart ?? false;
+    this.isAskedAgain = call.isAskedAgain ?? false;
   }
 
   /** It enters a stay whose other holds need a longer lease: its own is as long, and renewed with theirs. */

@@ -140,16 +140,16 @@ export async function change<Input, Told extends Decision>(
   { goesOn = false, after }: Persistence<Told["status"]> = {},
 ): Promise<Decided<Told>> {
   const request = count.client.requests.begin(count.key);
-  const once = () => decide(count, request, script, input);
+  const again = () => decide(count, request, script, input);
   const unheard = async () => {
-    const decided = await once();
+    const decided = await again();
     await after?.(decided.status);
     return decided;
   };
   try {
-    const decided = await once();
+    const decided = await decide(count, request, script, input);
     // A replica that takes over is to know of it as well.
-    if (goesOn && decided.shortfall !== undefined) persist(count, request, once);
+    if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
     else request.end(decided.repeated ? "copies" : "answer");
     return decided;
   } catch (cause) {

@@ -209,3 +209,49 @@ describe("a red lock under a chosen id, all servers of which are gone", () => {
     }
   });
 });
+
+/** How long each way to a server takes. */
+const FAR_MS = 10;
+
+describe("a red lock under an id of its own that another call of its client is just asking for", () => {
+  const open = fakeMasters();
+
+  test.each([
+    ["that may not wait", 0],
+    ["whose time is up before that is answered", FAR_MS],
+  ])("is entered by a call %s, once that one has it [own-113]", async (_, waitMs) => {
+    const { clock, masters, party } = open();
+    for (const master of masters) master.health = FAR_MS;
+    const lock = party().red();
+    const first = watched(lock.lock({ threadId: 7 }));
+    await clock.advance(1);
+    const second = watched(lock.tryLock({ threadId: 7, waitMs }));
+    await clock.advance(100);
+    expect([first.outcome, second.outcome]).toMatchObject([
+      { value: { state: "held" } },
+      { value: { holdCount: 2 } },
+    ]);
+    await Promise.all([lock.unlock(7), lock.unlock(7), clock.advance(100)]);
+  });
+
+  test("is told as unavailable, with the reason, when that one has no answer [own-113]", async () => {
+    const { clock, masters, party } = open();
+    const lock = party().red();
+    await lock.isLocked();
+    for (const master of masters) master.health = "silent";
+    const first = watched(lock.lock({ threadId: 7 }));
+    await clock.advance(1_000);
+    const second = watched(lock.tryLock({ threadId: 7, waitMs: 100 }));
+    await clock.advance(1_000);
+    const lastCall = {
+      code: "ERR_HOLDFAST_UNAVAILABLE",
+      message: expect.stringContaining("the last call of this thread"),
+    };
+    const error = { code: "ERR_HOLDFAST_QUORUM", failures: [lastCall, lastCall, lastCall] };
+    expect([first.outcome, second.outcome]).toMatchObject([
+      { error: { code: "ERR_HOLDFAST_QUORUM" } },
+      { error },
+    ]);
+    for (const master of masters) master.health = 0;
+  });
+});
