@@ -147,4 +147,18 @@ export const jointDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "red-turn-not-waited-for",
+    promise: "A call for a red lock under a chosen id waits for the call before it under that id.",
+    shows: "Two tasks ask for a red lock under one id, and the second may not wait.",
+    origin: "own-113",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/acquisition.ts",
+        find: "wish.isAskedAgain ? undefined : () => this.#enter()",
+        replace: "wish.timeoutMs !== undefined ? undefined : () => this.#enter()",
+      },
+    ],
+  },
 ];
