@@ -52,6 +52,8 @@ export class RedTerms {
   readonly #bounds = new Map<string, Bound>();
   /** By client and name: the longest that a call within another hold has asked for, whatever became of it. */
   readonly #withinMs = new Map<string, number>();
+  /** By client: all clients of its process, one for each server. */
+  readonly #companions = new Map<string, readonly string[]>();
 
   constructor(time: VirtualTime, checker: Checker, keyspace: Keyspace) {
     this.#time = time;
@@ -64,12 +66,13 @@ export class RedTerms {
     if (around.length === 0) return;
     // Once it is given back, the holds around it have the field for as long as they have asked.
     const longestMs = Math.max(...[asked, ...around].map((each) => longestOf(each, plan)));
-    for (const name of names) {
-      for (const { clientId } of clients) {
-        const within = `${clientId} ${name}`;
-        this.#withinMs.set(within, Math.max(longestMs, this.#withinMs.get(within) ?? 0));
-      }
-    }
+    const ids = clients.map(({ clientId }) => clientId);
+    for (const id of ids) this.#companions.set(id, ids);
+    for (const name of names) for (const id of ids) this.#within(`${id} ${name}`, longestMs);
+  }
+
+  #within(within: string, longestMs: number): void {
+    this.#withinMs.set(within, Math.max(longestMs, this.#withinMs.get(within) ?? 0));
   }
 
   /** A lease is about to be handed out. */
@@ -90,7 +93,14 @@ export class RedTerms {
     term.isFixed = false;
     // It may be given back before the next look, and its command is carried out later.
     const belief = this.#checker.believed.find((each) => each.lease === lease);
-    if (belief !== undefined) this.#bindAll(belief, term);
+    if (belief === undefined) return;
+    this.#bindAll(belief, term);
+    // A missing lock is taken again for the hold around it first: what is asked for there next is of a field that this lease does not know yet.
+    for (const { name, owners } of belief.parts) {
+      for (const id of owners.flatMap((owner) => this.#companions.get(clientOf(owner)) ?? [])) {
+        if (this.#withinMs.has(`${id} ${name}`)) this.#within(`${id} ${name}`, leaseMs);
+      }
+    }
   }
 
   look(servers: readonly SimServer[]): void {
