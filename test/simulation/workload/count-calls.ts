@@ -1,4 +1,4 @@
-import { UnavailableError } from "../../../src/errors.js";
+import { ClientClosedError, UnavailableError } from "../../../src/errors.js";
 import type { WaitOptions } from "../../../src/options.js";
 import { oneIn, pick } from "../draw.js";
 import type { Became, Caller } from "./caller.js";
@@ -7,13 +7,21 @@ import type { Became, Caller } from "./caller.js";
 const PATIENCE_MS = 45_000;
 
 /** How a call has ended that nobody waits with, and when it began. */
-export type Plain<T> = Became<T> & { readonly sinceUs: number };
+export type Plain<T> = Became<T> & {
+  readonly sinceUs: number;
+  /** Whether it has failed, and may have had its effect. */
+  readonly isUnknown: boolean;
+};
 
 /** A call that asks for nothing that others have. */
 export async function plainCall<T>(caller: Caller, what: string, act: () => Promise<T>): Promise<Plain<T>> {
-  const sinceUs = caller.scene.nowUs();
+  const { member, scene } = caller;
+  const sinceUs = scene.nowUs();
+  const wasClosing = member.isClosing;
   const became = await caller.call({ what, names: [], waitMs: 0 }, act);
-  return { ...became, sinceUs };
+  // One that is made at a closed client is refused at once; what was under way when it was closed may have been carried out.
+  const isRefused = wasClosing && scene.nowUs() === sinceUs;
+  return { ...became, sinceUs, isUnknown: !became.ok && mayBeDone(became.error, isRefused) };
 }
 
 /** How long a call may wait. @param foreverIn once in so many times it says for how long */
@@ -45,7 +53,8 @@ export function wantedOf({ stream }: Caller, size: number): number {
   return oneIn(stream, 10) ? wanted : Math.min(wanted, Math.max(size, 1));
 }
 
-export function isUnknown(error: unknown): boolean {
+function mayBeDone(error: unknown, isRefused: boolean): boolean {
+  if (error instanceof ClientClosedError) return !isRefused;
   return error instanceof UnavailableError && error.outcomeUnknown;
 }
 

@@ -3,7 +3,7 @@ import { LatchWatch } from "../checker/latches.js";
 import { oneIn, pick } from "../draw.js";
 import { inspectCount } from "./ask-count.js";
 import type { Caller } from "./caller.js";
-import { isUnknown, plainCall, waitOptions, wordsOf } from "./count-calls.js";
+import { plainCall, waitOptions, wordsOf } from "./count-calls.js";
 import type { Family } from "./family.js";
 
 /** One task at one latch. */
@@ -50,7 +50,7 @@ async function countDown({ caller, latch, watch }: Visit): Promise<void> {
   if (became.ok) {
     account.told += 1;
     watch.told(caller, became.sinceUs, "latch-count-down", "counted");
-  } else if (!isUnknown(became.error)) account.refused += 1;
+  } else if (!became.isUnknown) account.refused += 1;
 }
 
 async function wait({ caller, latch, watch }: Visit): Promise<void> {

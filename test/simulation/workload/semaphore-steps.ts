@@ -5,7 +5,7 @@ import { PlainPermits } from "../checker/plain-permits.js";
 import { oneIn, pick } from "../draw.js";
 import { inspectCount } from "./ask-count.js";
 import type { Became, Caller } from "./caller.js";
-import { holdMs, isUnknown, plainCall, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
+import { holdMs, plainCall, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
 import type { Family } from "./family.js";
 
 /** One task at one semaphore. */
@@ -131,14 +131,14 @@ async function raiseBy({ caller, semaphore, watch }: Visit, permits: number): Pr
   watch.raises(caller.member, permits);
   const what = `addPermits ${permits} to "${watch.name}"`;
   const became = await plainCall(caller, what, () => semaphore.addPermits(permits));
-  if (!became.ok) watch.notRaised(caller.member, permits, !isUnknown(became.error));
+  if (!became.ok) watch.notRaised(caller.member, permits, !became.isUnknown);
   return became.ok;
 }
 
 async function lowerBy({ caller, semaphore, watch }: Visit, permits: number): Promise<boolean> {
   const what = `addPermits -${permits} to "${watch.name}"`;
   const became = await plainCall(caller, what, () => semaphore.addPermits(-permits));
-  if (became.ok || isUnknown(became.error)) watch.lowered(caller.member, permits, became.ok);
+  if (became.ok || became.isUnknown) watch.lowered(caller.member, permits, became.ok);
   return became.ok;
 }
 
@@ -146,7 +146,7 @@ async function drain(visit: Visit): Promise<void> {
   const { caller, semaphore, watch } = visit;
   const became = await plainCall(caller, `drainPermits of "${watch.name}"`, () => semaphore.drainPermits());
   if (!became.ok) {
-    if (isUnknown(became.error)) watch.lowered(caller.member, Number.POSITIVE_INFINITY, false);
+    if (became.isUnknown) watch.lowered(caller.member, Number.POSITIVE_INFINITY, false);
     return;
   }
   watch.told(caller, became.sinceUs, "semaphore-drain", "drained", became.value);
@@ -181,7 +181,7 @@ async function release({ caller, semaphore, watch }: Visit, permits: number): Pr
     return true;
   });
   if (became.ok) watch.told(caller, became.sinceUs, "semaphore-add", became.value ? "added" : "absent");
-  else if (!isUnknown(became.error)) watch.keeps(caller.member, permits);
+  else if (!became.isUnknown) watch.keeps(caller.member, permits);
 }
 
 /** What runs with permits that come back by themselves. */
