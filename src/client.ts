@@ -49,6 +49,8 @@ export class Client {
   readonly commands: Commands;
   readonly admission: Admission;
   readonly groups: Groups;
+  /** Whether `PUBSUB NUMSUB` counts all subscribers of a channel: in a cluster, and after a failover, some may be at another server. */
+  readonly knowsListeners: boolean;
   readonly lines: WaitLines;
   readonly subscriptions: Subscriptions;
   readonly fairQueues: FairQueues;
@@ -96,7 +98,10 @@ export class Client {
       commands: this.commands,
       wheel: this.#wheel,
     });
-    this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
+    const { topology } = driver.traits;
+    this.knowsListeners = topology === "standalone" || topology === "memory";
+    const lineServices = { clock: this.clock, subscriptions: this.subscriptions, safetyPeriodMs };
+    this.lines = new WaitLines(this.id, lineServices, this.knowsListeners);
     const renewing = (script: typeof lockRenew, leaseMs: number, held: () => Iterable<Renewable>) =>
       new Watchdog(this.commands, this.clock, this.#wheel, script, leaseMs, held);
     this.#watchdogs = new Watchdogs(watchdogMs, Number.POSITIVE_INFINITY, (leaseMs) =>
@@ -137,12 +142,6 @@ export class Client {
   /** Whether the keys are divided among several servers. */
   get inCluster(): boolean {
     return this.commands.inCluster;
-  }
-
-  /** Whether `PUBSUB NUMSUB` counts all subscribers of a channel: in a cluster, and after a failover, some may be at another server. */
-  get knowsListeners(): boolean {
-    const { topology } = this.#driver.traits;
-    return topology === "standalone" || topology === "memory";
   }
 
   /** Whether each server that has keys can be asked: the driver reaches all masters, or there is one server only. */

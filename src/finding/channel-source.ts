@@ -5,9 +5,12 @@ import type { Patience } from "../runtime/patience.js";
 
 /** What the channels of a key tell. */
 export interface Heard {
-  /** How many connections listen to them. */
-  listeners: number;
-  of: ChannelReading["of"];
+  /**
+   * How many connections listen to them, at least. Some of those that listen to the channel of one client listen to that of all as well, and
+   * nothing tells which: of the two numbers the higher counts.
+   */
+  readonly listeners: number;
+  readonly of: ChannelReading["of"];
 }
 
 /** The keys to which the channels may belong that somebody listens to. A server names all of its channels in one answer. */
@@ -21,11 +24,12 @@ export async function heardKeys(client: Client, patience: Patience): Promise<Rea
 /** @param channels as all masters tell them */
 export function heardOn(channels: readonly FoundChannel[]): ReadonlyMap<string, Heard> {
   const heard = new Map<string, Heard>();
+  const [ofAll, ofOne] = [new Map<string, number>(), new Map<string, number>()];
   for (const { channel, listeners } of channels) {
-    for (const { key, of } of readingsOf(channel)) {
-      const known = heard.get(key);
-      if (known === undefined) heard.set(key, { listeners, of });
-      else known.listeners += listeners;
+    for (const { key, of, ofOne: isOfOne } of readingsOf(channel)) {
+      const counts = isOfOne ? ofOne : ofAll;
+      counts.set(key, (counts.get(key) ?? 0) + listeners);
+      heard.set(key, { listeners: Math.max(ofAll.get(key) ?? 0, ofOne.get(key) ?? 0), of });
     }
   }
   return heard;

@@ -19,7 +19,10 @@ export interface ClientRef {
 
 /** One that has a lock. */
 export interface ListedHolder {
-  /** As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock. Of a semaphore, which stores no holders: the client id. */
+  /**
+   * As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock; `<client id>:next` of a client that is about to take it.
+   * Of a semaphore, which stores no holders: the client id.
+   */
   readonly holder: string;
   /** How often it holds it. */
   readonly count: number;
@@ -79,8 +82,8 @@ export interface ListedLock {
   readonly takenCount?: number;
   readonly permanentCount?: number;
   /**
-   * How many connections listen to its channels: of those that wait, and for some ten seconds of those that have waited. Only with the
-   * source `channels`.
+   * How many connections listen to its channels, at least: of those that wait, and for some ten seconds of those that have waited. Only with
+   * the source `channels`.
    */
   readonly listeners?: number;
 }

@@ -19,7 +19,7 @@ export interface Order {
 }
 
 /** As `inspect` tells those of locks; all else in a hash is no lock's. */
-const HOLDER = /^[0-9a-f-]{36}:\d+(?::write)?$/i;
+const HOLDER = /^[0-9a-f-]{36}:(?:\d+(?::write)?|next)$/i;
 const LOCKS = new Set<string>(["lock", "fair-lock", "fenced-lock", "read-write-lock"]);
 
 /** Frees locks from exactly the holders that were shown. */

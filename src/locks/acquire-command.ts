@@ -5,8 +5,10 @@ import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { GroupedRequest } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Stay } from "../threads/stay.js";
+import { leaveQueue } from "./leave-queue.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
@@ -28,6 +30,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   heldCount = 0;
   /** Room for it at its server; undefined before it has some, and where it needs none. */
   #room: Room | undefined;
+  /** Whether the attempt that is under way was sent before. */
+  #wasSent = false;
   /** The latest that it was sent with: its copies arrive in vain after that. */
   #deadline: Deadline | undefined;
 
@@ -54,6 +58,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   /** From here on it may reach Redis, whatever becomes of its caller. */
   admitted(room: Room | undefined): void {
     this.#room = room;
+    this.#wasSent = false;
     this.wish.attempts += 1;
     this.lock.client.groups.send(this.lock.kind.acquire, this);
   }
@@ -63,6 +68,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
+    if (wish.queued !== undefined || this.wish.queued !== undefined) return false;
     const sameTerms = wish.terms.leaseMs === this.wish.terms.leaseMs && heldCount === this.heldCount;
     return sameTerms && lock.kind.fenced === this.lock.kind.fenced;
   }
@@ -75,16 +81,32 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    return { key, holder: stay.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+    // While a slot moves, a cluster refuses a command about two keys of which it has one: the next sending is about the lock alone.
+    const isRefused = this.#wasSent && client.inCluster;
+    this.#wasSent = true;
+    const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
+    line?.ears?.mayStand();
+    const queued = line && { waitsOn: line.length > 1 };
+    return { key, holder: stay.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel, queued };
   }
 
-  answered({ status }: AcquireAnswer, { repeated, clock, serverMs, sentAt }: Exchanged<unknown>): void {
+  answered(answer: AcquireAnswer, { repeated, clock, serverMs, sentAt }: Exchanged<unknown>): void {
+    const { status } = answer;
     const { inRedis } = this.stay;
+    if (this.wish.queued !== undefined) this.#standsBy(answer, this.wish.queued);
     if (this.#room !== undefined) this.lock.client.admission.answered(this.#room, sentAt);
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
     if (status === "queued") inRedis.queued();
     else if (status !== "held" && status !== "miscounted") inRedis.refused(status !== "late" || !repeated);
+  }
+
+  /** Where all calls have given up while this question was under way, it may have put the client back into the queue that it has left. */
+  #standsBy(answer: AcquireAnswer, line: WaitLine): void {
+    if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
+    if (answer.status !== "busy" || !answer.waiting?.stands || line.head !== undefined) return;
+    line.ears?.mayStand();
+    leaveQueue(this.lock);
   }
 
   failed(error: unknown): void {

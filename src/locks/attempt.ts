@@ -97,6 +97,7 @@ export abstract class Attempt extends AcquireCommand {
     const { leastLeaseMs } = stay;
     if (wish.again && wish.terms.renewed && wish.terms.leaseMs < leastLeaseMs) wish.lengthen(leastLeaseMs);
     wish.place = undefined;
+    wish.waiting = undefined;
     const { admission } = lock.client;
     const needsRoom = wish.timeoutMs === undefined;
     const room = needsRoom ? admission.enter(lock.key) : undefined;

@@ -12,6 +12,7 @@ export const fairLock: LockKind = {
   keep: undefined,
   forceUnlock: fairForceUnlock,
   recordsWaiters: true,
+  queues: false,
   handsOver: false,
   wait: (part) => new WaitInQueue(part),
 };

@@ -6,7 +6,7 @@ import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import { holdersOf, tellForced } from "./forced.js";
 import type { LockState } from "./inspect.js";
-import type { LockIdentity } from "./lock-kind.js";
+import { type LockIdentity, lockIds } from "./lock-kind.js";
 import { look } from "./look.js";
 import { type SeenLock, seenLock } from "./seen-lock.js";
 
@@ -114,6 +114,8 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
  */
 async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
   const { client, key } = lock;
+  // A line behind a hold of its own client may hear of no other release.
+  for (const id of lockIds(key)) client.lines.of(id)?.wake();
   let [gone, beforeMs] = [freed, sentMs];
   while (client.threads.stolen(key, gone, beforeMs)) {
     beforeMs = client.clock.monotonicMs();

@@ -16,5 +16,6 @@ export function identify(client: Client, kind: LockKind, name: string, settings:
   const { reentry = client.settings.reentry } = settings;
   const id = lockId(kind.half, key);
   const otherId = otherHalfId(kind.half, key);
-  return { client, kind, name, key, id, otherId, channel: kind.channel(key), reentry };
+  const { queues } = kind;
+  return { client, kind, name, key, id, otherId, channel: kind.channel(key), queues, reentry };
 }

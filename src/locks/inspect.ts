@@ -28,7 +28,10 @@ export interface LockState {
    * no permit is out.
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
-  /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. None of a semaphore or a latch. */
+  /**
+   * The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock; `<client id>:next` of a client that waits
+   * and was given the lock, which it takes within 1.5 s. None of a semaphore or a latch.
+   */
   readonly holders: readonly string[];
   /** How often each holder holds it; NaN where another program has written something that is no count. */
   readonly holdCounts: Readonly<Record<string, number>>;

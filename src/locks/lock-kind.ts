@@ -22,6 +22,8 @@ export interface LockKind extends HeldKind {
   readonly half: Half | undefined;
   /** Whether Redis records each waiter, so that one that gives up has to be taken out. */
   readonly recordsWaiters: boolean;
+  /** Whether the clients that wait for it stand in a queue in Redis. */
+  readonly queues: boolean;
   /** Whether one call of a client may hand it to the next without freeing it. */
   readonly handsOver: boolean;
   /** A waiter asks again after so many milliseconds at the latest, where the client's safety period is longer. */
@@ -51,6 +53,8 @@ export interface LockIdentity {
   readonly otherId: string | undefined;
   /** Where its waiters listen. */
   readonly channel: string;
+  /** As its kind says. */
+  readonly queues: boolean;
   readonly reentry: Reentry;
 }
 

@@ -1,7 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
-import type { Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
+import type { LookIntoQueue, Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { GroupedRequest } from "../runtime/groups.js";
@@ -43,12 +43,14 @@ export async function sendRelease(
  * @param heldCount how often it has the lock, at most
  */
 export function releasesOf(
-  { key, channel }: Pick<LockIdentity, "key" | "channel">,
+  lock: Pick<LockIdentity, "client" | "id" | "key" | "channel" | "queues">,
   names: readonly string[],
   { heldCount = 1, keepForMs = 0 }: Partial<Pick<Release, "heldCount" | "keepForMs">> = {},
 ): readonly Release[] {
+  const { key, channel } = lock;
+  const looks = lock.queues ? lock.client.lines.look(lock.id) : undefined;
   return names.map((holder) => {
-    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], keepForMs, channel };
+    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], keepForMs, channel, looks };
   });
 }
 
@@ -76,6 +78,9 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   /** Whether it publishes that the lock is free. */
   readonly #isFreeing: boolean;
   readonly #repeated: boolean;
+  readonly #looks: LookIntoQueue | undefined;
+  /** Whether it was sent before. */
+  #wasSent = false;
   /** Undefined before the first sending, and without a limit. */
   #deadline: Deadline | undefined;
   /** The shortest TTL that it may have written. */
@@ -102,6 +107,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     this.#isFreeing = keptCount === 0 && this.#keepForMs === 0;
     this.limited = limited;
     this.#repeated = repeated;
+    this.#looks = this.#isFreeing && lock.queues ? lock.client.lines.look(lock.id) : undefined;
     this.patience = patience;
   }
 
@@ -111,7 +117,8 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 
   /** A release that keeps holds has counts and a TTL of its own, and so is sent alone. */
   isLike(other: Lowering): boolean {
-    return this.#keptCount === 0 && other.#keptCount === 0;
+    const looksAlike = (this.#looks === undefined) === (other.#looks === undefined);
+    return this.#keptCount === 0 && other.#keptCount === 0 && looksAlike;
   }
 
   item(notAfterMs: number): Release {
@@ -129,7 +136,10 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     }
     const { channel } = this.#lock;
     const keepForMs = this.#keepForMs;
-    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel };
+    // While a slot moves, a cluster refuses a command about two keys of which it has one: the next sending is about the lock alone.
+    const looks = this.#wasSent && commands.inCluster ? undefined : this.#looks;
+    this.#wasSent = true;
+    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel, looks };
   }
 
   /** Each hold of a shared lock has a TTL of its own. */
@@ -154,7 +164,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
-    else if (this.#isFreeing) freed(this.#lock, answer.heard);
+    else if (this.#isFreeing) freed(this.#lock, answer, this.#looks);
     else if (!kind.shared) {
       // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());

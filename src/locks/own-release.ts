@@ -1,3 +1,4 @@
+import type { LookIntoQueue } from "../protocol/lock-calls.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import type { LockIdentity } from "./lock-kind.js";
 
@@ -14,12 +15,22 @@ export function notFreed(lock: LockIdentity): void {
   lineOf(lock)?.notFreed();
 }
 
+interface FreedAnswer {
+  readonly heard?: number;
+  readonly given?: boolean;
+}
+
 /**
  * The lock was freed: the line leaves it to other clients for a while, before its head asks. See
  * docs/decisions/029-yields-grow-until-they-are-used.md.
  */
-export function freed(lock: LockIdentity, heard: number | undefined): void {
-  lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);
+export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?: LookIntoQueue): void {
+  const { client, id } = lock;
+  if (looks?.leaves) client.lines.hasLeft(id);
+  else if (looks === undefined && lock.queues && heard) client.lines.wasHeard(id);
+  const line = lineOf(lock);
+  if (given) line?.given();
+  else line?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
 /** Whether a lock passes on inside a client. */
@@ -27,7 +38,8 @@ export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;
 }
 
-/** The line of this client for a lock that may be handed over; undefined where no call waits. */
+/** The line of this client that a release has to tell; undefined where no call waits, or it hears what all hear. */
 export function lineOf(lock: LockIdentity): WaitLine | undefined {
-  return handsOver(lock) ? lock.client.lines.of(lock.id) : undefined;
+  const line = lock.client.lines.of(lock.id);
+  return handsOver(lock) || (line?.hasQueue && line.ears !== undefined) ? line : undefined;
 }

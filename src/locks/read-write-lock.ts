@@ -41,6 +41,7 @@ function readKind(fair: boolean): LockKind {
     fenced: false,
     shared: true,
     recordsWaiters: false,
+    queues: false,
     handsOver: false,
     wait: (part) => new WaitInLine(part),
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),

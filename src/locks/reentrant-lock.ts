@@ -17,6 +17,7 @@ export const reentrantLock: LockKind = {
   fenced: false,
   shared: false,
   recordsWaiters: false,
+  queues: true,
   handsOver: true,
   wait: (part) => new WaitInLine(part),
   isHeld: ({ type }) => type !== "none",

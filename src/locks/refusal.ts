@@ -54,6 +54,7 @@ export function refusal(
       seenHeld(part, answer, sentAt);
       return "busy";
     case "busy":
+      wish.waiting = answer.waiting;
       seenHeld(part, answer, sentAt);
       return "busy";
     case "free":

@@ -17,13 +17,16 @@ export function releaseEverything(client: Client, free: boolean): void {
     const { release } = lock.kind;
     const releases = held.get(release) ?? [];
     held.set(release, releases);
-    releases.push(...releasesOf(lock, fields, { heldCount: inRedis.highestCount }));
+    releases.push(...releasesOf({ ...lock, client }, fields, { heldCount: inRedis.highestCount }));
     // A release of the stay that waits for its turn finds nothing then: that is no loss.
     if (free) inRedis.lowers(0);
   }
   if (!free) return;
   for (const [script, releases] of held) {
-    for (const batch of batches(client.commands, releases, BATCH_SIZE)) {
+    // In one command all look into their queues, or none.
+    const looks = releases.find((release) => release.looks)?.looks;
+    const alike = releases.map((release) => ({ ...release, looks: release.looks ?? looks }));
+    for (const batch of batches(client.commands, alike, BATCH_SIZE)) {
       client.inBackground(() =>
         inParts(batch, async (locks, divisible) => {
           const [{ key = "" } = {}] = locks;

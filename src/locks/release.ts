@@ -213,7 +213,7 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
       sent.reply[0] ?? { status: "absent" };
     if (reply.status !== "released") notFreed(lock);
     else if (isKept) client.lines.of(lock.id)?.endsIn(inRedis.keepForMs);
-    else freed(lock, reply.heard);
+    else freed(lock, reply, locks[0]?.looks);
     inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(lock, hold, 0, { ...sent, reply });
   } catch (error) {

@@ -3,6 +3,7 @@ import type { WaitEnd } from "../events.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Heir } from "./hand-off.js";
+import { leaveQueue } from "./leave-queue.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { handsOver } from "./own-release.js";
 import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
@@ -42,14 +43,17 @@ export class WaitInLine implements WayOfWaiting {
     // meanwhile.
     waiter.heir = undefined;
     const news = this.line.asking();
+    this.wish.queued = this.#lock.queues && this.line.queues ? this.line : undefined;
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;
     return isFirst ? "free" : news;
   }
 
   refused(): boolean {
-    const { obstacle } = this.wish;
+    const { obstacle, waiting } = this.wish;
     if (obstacle !== undefined) this.line.seenHeld(obstacle, this.#lock.kind.asksEachMs);
+    if (waiting !== undefined) this.line.stands(waiting, obstacle?.ttlMs ?? -1);
+    else if (this.wish.queued !== undefined) this.line.ears?.hearAll();
     return true;
   }
 
@@ -102,5 +106,7 @@ export class WaitInLine implements WayOfWaiting {
       else this.line.seenHeld({ holder: stay.field, ttlMs: wish.terms.leaseMs });
     }
     this.#lock.client.lines.leave(this.line, waiter);
+    const hasEntered = byAnswer || this.#heir?.hold !== undefined;
+    if (!hasEntered && this.line.hasQueue && this.line.length === 0) leaveQueue(this.#lock);
   }
 }

@@ -3,9 +3,11 @@ import type { ClientSettings } from "../client-options.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
 import type { WaitEnd } from "../events.js";
 import { type LockOptions, rungOf } from "../options.js";
+import type { WaitingPlace } from "../protocol/lock-calls.js";
 import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Sighting } from "../runtime/sighting.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Scope } from "../threads/scope.js";
 import type { Hold } from "../threads/stay.js";
@@ -86,6 +88,10 @@ export class Wish implements Patience {
   isContended = false;
   /** What has ended the wait. */
   waitEndedBy: WaitEnd = "free";
+  /** The line of its client, where its next question is to put the client into the lock's queue. */
+  queued: WaitLine | undefined;
+  /** Where its client stands there, by the latest answer; undefined when it was another. */
+  waiting: WaitingPlace | undefined;
   /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
   place: FoundPlace | undefined;
 

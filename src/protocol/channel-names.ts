@@ -10,6 +10,8 @@ export const channelStarts = {
 export interface ChannelReading {
   readonly key: string;
   readonly of: "lock" | "semaphore" | "count-down-latch";
+  /** True for the channel of one waiter, or of one client, of the lock. */
+  readonly ofOne?: true;
 }
 
 /** What all channels begin with that {@link readingsOf} reads. */
@@ -20,7 +22,7 @@ export const readableStarts: readonly string[] = [
   `${channelStarts.latch}{`,
 ];
 
-/** A waiter of a fair lock, `:<client id>:<thread id>`, or all of a client of holdfast, `:<client id>`. */
+/** A waiter of a fair lock in a JVM, `:<client id>:<thread id>`, or all of a client of holdfast, `:<client id>`. */
 const WAITER = /:[0-9a-f-]{36}(?::\d+)?$/;
 
 /**
@@ -32,7 +34,13 @@ export function readingsOf(channel: string): readonly ChannelReading[] {
   const all = (of: ChannelReading["of"], keys: readonly string[]) => keys.map((key) => ({ key, of }));
   const [ofLock, ofPair, ofSemaphore] = [lock, readWrite, semaphore].map((start) => restOf(channel, start));
   if (ofLock !== undefined)
-    return all("lock", [...rawsOf(ofLock), ...rawsOf(ofLock.replace(WAITER, ""), ofLock)]);
+    return [
+      ...all("lock", rawsOf(ofLock)),
+      ...all("lock", rawsOf(ofLock.replace(WAITER, ""), ofLock)).map((one) => ({
+        ...one,
+        ofOne: true as const,
+      })),
+    ];
   if (ofPair !== undefined) return all("lock", rawsOf(ofPair));
   if (ofSemaphore !== undefined) return all("semaphore", rawsOf(ofSemaphore));
   const isLatch = channel.startsWith(`${latch}{`) && channel.endsWith("}");

@@ -11,7 +11,7 @@ import {
   type ReleaseCall,
   releaseAnswer,
 } from "./lock-calls.js";
-import { fairAliveKey, fairQueueKey, fairTimeoutsKey } from "./names.js";
+import { fairAliveKey, fairQueueKey, fairTimeoutsKey, waitingKey } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import * as scripts from "./scripts.js";
@@ -137,7 +137,7 @@ function forceUnlock({ tellsAll }: { readonly tellsAll: boolean }): Script<Force
   return defineScript({
     source: scripts.fairForceUnlock,
     replicated: "if possible",
-    keys: (call) => keysOf(call),
+    keys: (call) => [...keysOf(call), waitingKey(call.key)],
     args: ({ notAfterMs, channel, seen }, dialect) => [
       notAfterMs,
       channel,

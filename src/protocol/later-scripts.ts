@@ -123,7 +123,7 @@ local function is_holder(field)
 local thread = string.sub(field, 37)
 return #field <= LONGEST_HOLDER
 and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$"))
+and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$") or thread == ":next")
 end
 local function is_of_lock(field, value)
 if field == "mode" then

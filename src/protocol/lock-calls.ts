@@ -1,4 +1,4 @@
-import { KEPT_ENDING } from "./names.js";
+import { KEPT_ENDING, NEXT_ENDING } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -18,13 +18,29 @@ export interface AcquireItem {
   readonly fenced: boolean;
   /** The channel of the waiters. */
   readonly channel: string;
+  /** Set for a client that waits in the lock's queue: whether it waits on also when it gets the lock. */
+  readonly queued?: { readonly waitsOn: boolean } | undefined;
+}
+
+/** Where a client stands in the queue of a lock. */
+export interface WaitingPlace {
+  /** Whether it stands there: then its next release of the lock looks there. */
+  readonly stands: boolean;
+  /** Whether it waits there: it may have the lock, and stand there for that only. */
+  readonly waits: boolean;
+  /** How many others wait before it, 2 at most. */
+  readonly ahead: number;
+  /** Whether the holder's release looks into the queue. */
+  readonly isTold: boolean;
 }
 
 export type AcquireAnswer =
   | {
       readonly status: "held";
       /** The fencing token, of a fenced lock. */
-      readonly token?: bigint;
+      readonly token?: bigint | undefined;
+      /** Of a client that waited in the queue: whether it stands there, and whether it waits on. */
+      readonly place?: Pick<WaitingPlace, "stands" | "waits">;
     }
   | { readonly status: "late" | "lost" }
   /** It could be had, but another lock of an all-or-nothing call could not. */
@@ -34,6 +50,8 @@ export type AcquireAnswer =
       /** -1 without a TTL. */
       readonly ttlMs: number;
       readonly holder: string;
+      /** Of a client that waits in the queue. */
+      readonly waiting?: WaitingPlace;
     }
   | {
       readonly status: "queued";
@@ -70,18 +88,28 @@ function detailed(raw: RawReply | undefined): readonly RawReply[] {
   return typeof raw === "string" ? [raw] : list(raw);
 }
 
+/** @param stands 1: a client stands in the queue; 2: it waits there */
+function placeOf(stands: RawReply | undefined): Pick<WaitingPlace, "stands" | "waits"> {
+  return { stands: stands === 1 || stands === 2, waits: stands === 2 };
+}
+
 export function acquireAnswer(raw: RawReply): AcquireAnswer {
   if (raw === "held") return HELD;
   const [status, first, second, third, fourth, fifth] = detailed(raw);
   switch (status) {
     case "held":
-      return first === undefined ? { status } : { status, token: BigInt(text(first)) };
+      if (first === undefined) return { status };
+      if (second === undefined) return { status, token: BigInt(text(first)) };
+      return { status, token: first === "" ? undefined : BigInt(text(first)), place: placeOf(second) };
     case "late":
     case "lost":
     case "free":
       return { status };
-    case "busy":
-      return { status, ttlMs: integer(first), holder: text(second) };
+    case "busy": {
+      const busy = { status, ttlMs: integer(first), holder: text(second) } as const;
+      if (third === undefined) return busy;
+      return { ...busy, waiting: { ...placeOf(third), ahead: integer(fourth), isTold: fifth === 1 } };
+    }
     case "queued":
       return {
         status,
@@ -116,7 +144,20 @@ export interface Release {
   /** For how long the key is to stay when no holds are kept. Default: 0, it is freed. */
   readonly keepForMs?: number;
   readonly channel: string;
+  /** Set where the queue is to be looked into. */
+  readonly looks?: LookIntoQueue | undefined;
 }
+
+/** How a release looks into the queue of clients that wait for the lock. */
+export interface LookIntoQueue {
+  /** Whether no call of this client waits for the lock any more. */
+  readonly leaves: boolean;
+  /** Whether the server knows all who listen to a channel. */
+  readonly countsAll: boolean;
+}
+
+/** The field of a lock that is given to a client which waits, until that has taken it; holdfast's own. */
+export const nextField = (clientId: string): string => clientId + NEXT_ENDING;
 
 /** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
 export function keptField(holder: string): string {
@@ -128,8 +169,15 @@ export type ReleaseAnswer =
       readonly status: "released";
       /** How many subscribers at this server got the message that the lock is free; undefined where none was sent, or it was not counted. */
       readonly heard?: number;
+      /** True when it was given to another client that waits in the queue. */
+      readonly given?: boolean;
     }
-  | { readonly status: "absent" | "late" }
+  | {
+      readonly status: "absent";
+      /** True when its client has the lock by another holder, and stands in the queue for that. */
+      readonly stands?: boolean;
+    }
+  | { readonly status: "late" }
   | { readonly status: "wrong-type"; readonly type: string }
   | { readonly status: "miscounted"; readonly holdCount: string };
 
@@ -143,8 +191,11 @@ export function releaseAnswer(raw: RawReply): ReleaseAnswer {
   if (typeof raw === "number") return raw === 0 ? UNHEARD : { status: "released", heard: raw };
   const [status, detail] = detailed(raw);
   switch (status) {
-    case "released":
+    case "given":
+      return { status: "released", heard: integer(detail), given: true };
     case "absent":
+      return detail === undefined ? { status } : { status, stands: true };
+    case "released":
     case "late":
       return { status };
     case "wrong-type":

@@ -9,6 +9,7 @@ import {
   forceUnlockAnswer,
   HELD,
   keptField,
+  type LookIntoQueue,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -19,7 +20,7 @@ import {
   type SuccessionAnswer,
   successionAnswer,
 } from "./lock-calls.js";
-import { fencingTokenKey, readHoldKey } from "./names.js";
+import { fencingTokenKey, readHoldKey, waitingKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import * as scripts from "./scripts.js";
@@ -38,12 +39,16 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
       if (fenced) tokens.push(fencingTokenKey(key));
     }
     keys.push(...tokens);
+    const [first] = locks;
+    if (first?.queued !== undefined) keys.push(waitingKey(first.key));
     return keys;
   },
   args({ notAfterMs, together = false, locks }) {
-    const [{ leaseMs, heldCount } = NOTHING] = locks;
-    if (together && heldCount > 0) throw unlike();
-    const args: (string | number)[] = [notAfterMs, leaseMs, together ? "together" : heldCount];
+    const [{ leaseMs, heldCount, queued, channel } = NOTHING] = locks;
+    if ((together || queued !== undefined) && heldCount > 0) throw unlike();
+    if (queued !== undefined && (together || locks.length > 1)) throw unlike();
+    const count = queued === undefined ? heldCount : "queued";
+    const args: (string | number)[] = [notAfterMs, leaseMs, together ? "together" : count];
     let fenced = false;
     for (const lock of locks) {
       if (lock.leaseMs !== leaseMs || lock.heldCount !== heldCount || (fenced && !lock.fenced))
@@ -51,6 +56,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
       ({ fenced } = lock);
       args.push(lock.holder);
     }
+    if (queued !== undefined) args.push(queued.waitsOn ? 1 : 0, channel);
     return args;
   },
   reply: (answers) => answers.map(acquireAnswer),
@@ -64,6 +70,7 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   keys({ locks }) {
     const keys: string[] = [];
     for (const { key } of locks) keys.push(key);
+    for (const { key, looks } of locks) if (looks !== undefined) keys.push(waitingKey(key));
     return keys;
   },
   args({ notAfterMs, locks }) {
@@ -73,6 +80,11 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
       if (keptCount === 0) continue;
       if (locks.length > 1) throw unlike();
       args.push(heldCount, keptCount, ttlMs);
+    }
+    const looks = locks[0]?.looks !== undefined;
+    for (const lock of locks) {
+      if ((lock.looks !== undefined) !== looks) throw unlike();
+      if (lock.looks !== undefined) args.push(wayOf(lock.looks));
     }
     return args;
   },
@@ -110,7 +122,11 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
   usual: (serverMs) => ({ serverMs, reply: HELD }),
 });
 
-const NOTHING = { leaseMs: 0, heldCount: 0 } as const;
+function wayOf({ leaves, countsAll }: LookIntoQueue): string {
+  return `${leaves ? "leaves" : "stays"}${countsAll ? " all" : ""}`;
+}
+
+const NOTHING = { leaseMs: 0, heldCount: 0, queued: undefined, channel: "" } as const;
 
 function unlike(): Error {
   return new TypeError("these locks can not be asked for in one command");
@@ -148,7 +164,7 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
 export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: scripts.lockForceUnlock,
   replicated: "if possible",
-  keys: ({ key }) => [key],
+  keys: ({ key }) => [key, waitingKey(key)],
   args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...Object.entries(seen).flat()],
   reply: ([answer]) => forceUnlockAnswer(answer),
 });

@@ -26,6 +26,13 @@ export function turnMessage(message: string): TurnMessage | undefined {
   return threadId === undefined ? undefined : { threadId, given: untilMs !== UNLOCKED };
 }
 
+/** What a client that waits in a lock's queue is told: to ask. */
+export const YOUR_TURN = "turn";
+/** That it is the first now, as the one before it was given the lock. */
+export const YOU_ARE_NEXT = "next";
+/** What a client is told that has the lock, if calls of it wait for it as well: another client waits in the queue. */
+export const LOOK = "look";
+
 /** What a latch's waiters are told. Source: CountDownLatchPubSub. */
 export const LATCH_OPENED = "0";
 export const LATCH_CLOSED = "1";

@@ -50,6 +50,11 @@ export function waitingWriterKey(raw: string): string {
   return prefixed("holdfast_rw_writer", raw);
 }
 
+/** The clients that wait for a lock, by their places; holdfast's own. */
+export function waitingKey(raw: string): string {
+  return prefixed("holdfast_waiting", raw);
+}
+
 /** Until when a JVM believes each waiter of a fair lock alive. Source: RedissonFairLock. */
 export function fairTimeoutsKey(raw: string): string {
   return prefixed("redisson_lock_timeout", raw);
@@ -65,7 +70,7 @@ export function waiterChannel(channel: string, holder: string): string {
   return `${channel}:${holder}`;
 }
 
-/** Where holdfast tells the waiters of one client that a fair lock was given to one of them; its own. */
+/** Where holdfast tells the waiters of one client that a lock was given to one of them; its own. */
 export function clientChannel(channel: string, clientId: string): string {
   return `${channel}:${clientId}`;
 }
@@ -117,6 +122,9 @@ export function holderField(clientId: string, threadId: number): string {
 
 /** What the field of a lock that is kept after its release has behind the client id: a thread id that no thread has; holdfast's own. */
 export const KEPT_ENDING = ":0";
+
+/** What the field of a lock that is given to a client, but not taken yet, has behind the client id; holdfast's own. */
+export const NEXT_ENDING = ":next";
 
 /** Behind the holder of a write lock. No other holder ends so. */
 export const WRITE_ENDING = ":write";

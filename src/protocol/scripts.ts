@@ -464,6 +464,13 @@ end
 return { "refused", message }
 end`;
 
+const callFirst = `local function call_first(queue, channel)
+local first = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "1")
+if first[1] then
+publish(channel .. ":" .. first[1], "turn")
+end
+end`;
+
 const holdCount = `local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
@@ -480,6 +487,31 @@ end`;
 const anyHolder = `local function any_holder(lock)
 local fields = redis.call("HKEYS", lock)
 return fields[1] == "mode" and fields[2] or fields[1] or ""
+end`;
+
+const waiting = `local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
+local GIVEN_MS = "1500"
+local MOST_GIVEN = 100
+local QUEUE_MS = "600000"
+local function client_of(holder)
+return string.sub(holder, 1, 36)
+end
+local function place_of(queue, client)
+local score = redis.pcall("ZSCORE", queue, client)
+return type(score) == "string" and tonumber(score) or nil
+end
+local function next_field(client)
+return client .. ":next"
+end
+local function others_waiting(queue, client)
+local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "3")
+local others = {}
+for i = 1, found.err and 0 or #found do
+if found[i] ~= client and #others < 2 then
+others[#others + 1] = found[i]
+end
+end
+return others
 end`;
 
 export const permitsOut = `local PERMANENT = 922337203685477
@@ -926,6 +958,7 @@ export const fairForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
 ${publish}
 ${fairKeys}
 ${fairQueue}
+${callFirst}
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local not_after_ms, channel, tells_all = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
 local now_ms, times = server_time(), fair_times(4)
@@ -955,6 +988,7 @@ lock_changed(fair)
 pass_on(fair, now_ms, times)
 if tells_all then
 publish(channel, "0")
+call_first(KEYS[5], channel)
 end
 return { "released" }
 end
@@ -1177,8 +1211,9 @@ export const lockAcquire: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-acquire",
   `${nowMs}
 local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local lock_count = #ARGV - 3
-local unfenced = 2 * lock_count - #KEYS
+local queue = count_before == "queued" and KEYS[#KEYS]
+local lock_count = queue and 1 or #ARGV - 3
+local unfenced = 2 * lock_count - #KEYS + (queue and 1 or 0)
 local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
 if count_before == "0" and now_ms <= not_after_ms then
 for i = 1, unfenced do
@@ -1203,7 +1238,7 @@ ${raiseTtl}
 ${anyHolder}
 ${refused}
 local is_together = count_before == "together"
-local held_count = is_together and 0 or tonumber(count_before)
+local held_count = (is_together or queue) and 0 or tonumber(count_before)
 local new_count = string.format("%.0f", held_count + 1)
 local function type_of(key)
 return redis.call("TYPE", key).ok
@@ -1276,11 +1311,74 @@ return "free"
 end
 return answer or take(lock, holder, token, count or nil, known_ttl_ms)
 end
+if not queue then
 local answers = { now_ms }
 for i = 1, lock_count do
 answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_ttl_ms or nil)
 end
-return answers`,
+return answers
+end
+${waiting}
+${publish}
+local lock, holder = parts(1)
+local client, waits_on, channel = client_of(holder), ARGV[5] == "1", ARGV[6]
+local function to_the_end()
+local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
+local place = math.max(0, tonumber(last[2] or 0)) + 1
+local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
+redis.pcall("ZREM", queue, client)
+return 0
+end
+return type(added) == "number" and 2 or 0
+end
+local function entered(answer)
+local others = others_waiting(queue, client)
+local stands = 0
+if #others > 0 and waits_on then
+redis.pcall("ZREM", queue, client)
+stands = to_the_end()
+elseif #others > 0 or place_of(queue, GIVEN) then
+stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
+else
+redis.pcall("ZREM", queue, client)
+end
+return { "held", type(answer) == "table" and answer[2] or "", stands }
+end
+local function refused_to(ttl_ms, found)
+local place, others = place_of(queue, client), others_waiting(queue, client)
+local stands = place and (place > 0 and 2 or 1) or 0
+local is_new = stands < 2 and (client_of(found) ~= client or #others > 0)
+if is_new then
+stands = to_the_end()
+place = stands == 2 and place_of(queue, client)
+elseif place then
+redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+local ahead = 0
+for i = 1, #others do
+if place and place_of(queue, others[i]) < place then
+ahead = ahead + 1
+end
+end
+local owner = client_of(found)
+local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
+if is_new and is_told == 0 and #others == 0 then
+publish(channel .. ":" .. owner, "look")
+end
+return { "busy", ttl_ms, found, stands, ahead, is_told }
+end
+if now_ms <= not_after_ms and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
+redis.pcall("HDEL", lock, next_field(client))
+end
+local answer = answer_for(1)
+local status = type(answer) == "table" and answer[1] or answer
+if status == "held" then
+answer = entered(answer)
+elseif status == "busy" then
+answer = refused_to(answer[2], answer[3])
+end
+return { now_ms, answer }`,
 );
 
 export const lockConfirm: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -1327,8 +1425,9 @@ return replies`,
 export const lockForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-force-unlock",
   `${publish}
+${callFirst}
 ${nowMs}
-local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local lock, queue, not_after_ms, channel = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local function force_unlock()
 if now_ms > not_after_ms then
 return { "late" }
@@ -1351,6 +1450,7 @@ end
 end
 redis.call("DEL", lock)
 publish(channel, "0")
+call_first(queue, channel)
 return { "released" }
 end
 return { now_ms, force_unlock() }`,
@@ -1439,7 +1539,8 @@ export const lockRelease: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-release",
   `${publish}
 local not_after_ms, now_ms = tonumber(ARGV[1]), 0
-local keeps_holds = #ARGV > 2 * #KEYS + 1
+local keeps_holds, looks = #ARGV > 2 * #KEYS + 1, #ARGV <= 2 * #KEYS
+local lock_count = looks and #KEYS / 2 or #KEYS
 if not_after_ms > 0 then
 ${serverTime}
 now_ms = server_time()
@@ -1447,7 +1548,7 @@ end
 local is_to_free = not keeps_holds and now_ms <= not_after_ms
 local replies = not_after_ms > 0 and { now_ms } or nil
 local heard = nil
-for i = 1, #KEYS do
+for i = 1, lock_count do
 local lock, holder, reply = KEYS[i], ARGV[2 * i], nil
 local freed = is_to_free and redis.pcall("HDEL", lock, holder)
 if freed == 1 then
@@ -1485,6 +1586,71 @@ end
 return "released"
 end
 reply = answer()
+end
+if looks and is_to_free and redis.call("EXISTS", KEYS[lock_count + i]) == 1 then
+${anyHolder}
+${waiting}
+local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
+local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
+local leaves, counts_all = string.sub(way, 1, 6) == "leaves", string.sub(way, -4) == " all"
+local function tell(other, message)
+return publish(channel .. ":" .. other, message)
+end
+local function held_for(other)
+if redis.pcall("HSET", lock, next_field(other), "1") ~= 1 then
+return false
+end
+if redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1 then
+redis.pcall("HDEL", lock, next_field(other))
+return false
+end
+return true
+end
+local function give()
+local leaves_it = redis.pcall("ZREM", queue, GIVEN) == 1
+for _ = 1, MOST_GIVEN do
+local others = others_waiting(queue, client)
+if #others == 0 then
+return false
+end
+local first, second = others[1], others[2]
+if not leaves_it then
+redis.pcall("ZREM", queue, first)
+end
+if tell(first, "turn") > 0 or not counts_all then
+if not leaves_it then
+if not held_for(first) then
+return false
+end
+redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
+redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+if second then
+tell(second, "next")
+end
+return not leaves_it
+end
+redis.pcall("ZREM", queue, first)
+end
+return false
+end
+local place = leaves and place_of(queue, client)
+if place and freed == 0 and client_of(any_holder(lock)) == client then
+redis.pcall("ZADD", queue, HAS_IT, client)
+place, reply = nil, { reply, 1 }
+elseif place then
+redis.pcall("ZREM", queue, client)
+end
+if freed == 1 then
+if give() then
+reply = { "given", heard_by }
+end
+elseif place and place > 0 then
+local following = others_waiting(queue, client)[1]
+if following and place_of(queue, following) > place then
+tell(following, "turn")
+end
+end
 end
 if not replies and reply ~= heard then
 replies = { now_ms }

@@ -6,4 +6,6 @@ export interface Awaited {
   readonly channel: string;
   /** Which messages make it worth asking. Default: those of locks. */
   readonly tells?: (message: string) => boolean;
+  /** Whether clients wait for it in a queue in Redis, where each is told on a channel of its own. Default: false. */
+  readonly queues?: boolean;
 }

@@ -1,29 +1,29 @@
-import type { Clock, Timer } from "../clock.js";
+import type { Clock } from "../clock.js";
 import { environment } from "../environment.js";
 import type { UnavailableError } from "../errors.js";
 import { invariant } from "../invariant.js";
-import { isWakeUp } from "../protocol/messages.js";
+import type { WaitingPlace } from "../protocol/lock-calls.js";
+import { isWakeUp, LOOK, YOU_ARE_NEXT, YOUR_TURN } from "../protocol/messages.js";
 import type { Awaited } from "./awaited.js";
 import { withKnownOutcome } from "./command-failures.js";
+import { LineAlarm } from "./line-alarm.js";
 import { LineAnswers } from "./line-answers.js";
+import { type LineEarServices, LineEars, type LineHearer } from "./line-ears.js";
+import { OwnMessage } from "./own-message.js";
 import type { SeenHolder, Sighting } from "./sighting.js";
-import type { Subscriptions } from "./subscriptions.js";
 import type { Waiter } from "./waiter.js";
 import { type UsableYield, Yields } from "./yields.js";
 
 /** What all lines of a client share. */
-export interface LineServices {
-  readonly clock: Clock;
-  readonly subscriptions: Subscriptions;
-  readonly safetyPeriodMs: number;
+export interface LineServices extends LineEarServices {
   readonly usableYield: UsableYield;
 }
 
 /** Why the head of a line asks: a message, a subscription that has begun, a release of this client, or the time. */
 export type LineNews = "message" | "reconnect" | "release" | "timer";
 
-/** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
-const FIRST_DEAF_MS = 250;
+/** A lock that is given to a client is free again after so long if that does not take it. As in waiting.lua. */
+const GIVEN_MS = 1_500;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
@@ -33,57 +33,54 @@ const LEAST_SHARE = 0.8;
  * A wake-up belongs to the line: when the head gives up instead of using it, the next one does.
  * @see docs/internals/states.md#the-line
  */
-export class WaitLine {
+export class WaitLine implements LineHearer {
   readonly awaited: Awaited;
   readonly answers: LineAnswers = new LineAnswers();
   readonly #clock: Clock;
-  readonly #subscriptions: Subscriptions;
-  readonly #safetyPeriodMs: number;
-  readonly #usableYield: UsableYield;
+  readonly #services: LineServices;
   /** Says for how long the lock is left to other clients: longer each time, until they use it. */
   #yields: Yields | undefined;
   /** The first in line; undefined while the line is empty. Set by the line. */
   head: Waiter | undefined;
   /** Those behind the head; undefined before the first. */
   #behind: Set<Waiter> | undefined;
-  /** Ends the listening to the lock's channel; undefined while the line does not listen. */
-  #unlisten: (() => void) | undefined;
+  /** Where this client is told that it is its turn in the queue in Redis; undefined where it waits in none. */
+  readonly #ownChannel: string | undefined;
+  /** Undefined before it first listens. Set by the line. */
+  ears: LineEars | undefined;
+  /** Whether the question of the head is to put this client into the queue: it would hear of its turn. */
+  queues = false;
   /** The head is to ask, as there was news since the latest question: `#news` says what. */
   #woken = false;
   #news: LineNews = "timer";
-  /** Whether the next message is the one of our own release. */
-  #expectsOwn = false;
-  /** Whether a message was taken for it since. */
-  #hasIgnored = false;
+  /** Undefined before this client has freed it while calls waited. */
+  #ownMessage: OwnMessage | undefined;
   /** On the monotonic clock: by then others have had their turn, whatever was asked before. */
   #turnMs = Number.POSITIVE_INFINITY;
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
   /** The holder that was seen last, for the error of a call whose time is up. */
-  #sighting: Sighting | undefined;
+  sighting: Sighting | undefined;
   /** Whether somebody of another client was the last who was seen to have the lock. */
   isElsewhere = false;
-  /** On the monotonic clock: after a failure the line listens again then. The pause before is `#deafMs`, twice as long each time. */
-  #listenAgainMs = Number.NEGATIVE_INFINITY;
-  #deafMs = FIRST_DEAF_MS;
-  /** Wakes the line's head at `#alarmMs`, on the monotonic clock. */
-  #alarm: Timer | undefined;
-  #alarmMs = Number.POSITIVE_INFINITY;
+  /** Wakes the head; undefined before it first sleeps. */
+  #alarm: LineAlarm | undefined;
 
-  constructor(awaited: Awaited, { clock, subscriptions, safetyPeriodMs, usableYield }: LineServices) {
+  /** @param ownChannel where this client is told that it is its turn; undefined where it waits in no queue */
+  constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices) {
     this.awaited = awaited;
-    this.#clock = clock;
-    this.#subscriptions = subscriptions;
-    this.#safetyPeriodMs = safetyPeriodMs;
-    this.#usableYield = usableYield;
+    this.#clock = services.clock;
+    this.#services = services;
+    this.#ownChannel = ownChannel;
+  }
+
+  /** Whether it waits in a queue in Redis, where it hears of no release that another client of the queue is told of. */
+  get hasQueue(): boolean {
+    return this.#ownChannel !== undefined;
   }
 
   get length(): number {
     return (this.head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);
-  }
-
-  get sighting(): Sighting | undefined {
-    return this.#sighting;
   }
 
   get waiters(): readonly Waiter[] {
@@ -101,16 +98,13 @@ export class WaitLine {
     // The line was empty: what was known when a call last stood in it is known no more.
     invariant(!this.#behind?.size, "a line has waiters and no head");
     this.#woken = false;
-    this.#expectsOwn = false;
-    this.#hasIgnored = false;
+    this.#ownMessage = undefined;
     this.#turnMs = Number.POSITIVE_INFINITY;
     this.#askAgainMs = Number.NEGATIVE_INFINITY;
-    this.#sighting = undefined;
+    this.sighting = undefined;
     this.isElsewhere = false;
-    this.#listenAgainMs = Number.NEGATIVE_INFINITY;
-    this.#deafMs = FIRST_DEAF_MS;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();
+    if (this.#services.subscriptions.isOpen(this.#ownChannel ?? this.awaited.channel)) this.listen();
     this.head = waiter;
   }
 
@@ -124,15 +118,13 @@ export class WaitLine {
     const next = this.#behind?.values().next().value;
     this.head = next;
     if (next === undefined) {
-      this.#unlisten?.();
-      this.#unlisten = undefined;
+      this.ears?.rest();
       this.#alarm?.cancel();
-      this.#alarm = undefined;
       return true;
     }
     this.#behind?.delete(next);
     const isDue = this.#woken || this.answers.untold !== undefined;
-    const mayDoze = !isDue && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);
+    const mayDoze = !isDue && this.ears?.listens && this.#alarm?.ringsBy(this.#nextMs);
     if (!mayDoze || next.naps) next.wake();
     return false;
   }
@@ -164,6 +156,7 @@ export class WaitLine {
     // After a turn that was left to others: this client has freed the lock.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
+    this.queues = this.ears?.hearsTurn ?? false;
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
     return news;
@@ -176,7 +169,9 @@ export class WaitLine {
 
   /** This client is about to free what is waited for: its own message is no news. */
   freeing(): void {
-    this.#expectsOwn = this.#unlisten !== undefined && this.#subscriptions.isOpen(this.awaited.channel);
+    const hears = this.ears?.hearsAll ?? false;
+    this.#ownMessage ??= new OwnMessage(hears);
+    this.#ownMessage.expect(hears);
   }
 
   /**
@@ -184,10 +179,8 @@ export class WaitLine {
    * @param heard how many heard of it; undefined when nobody knows
    */
   freed(heard: number | undefined): void {
-    const own = this.#expectsOwn || this.#hasIgnored ? 1 : 0;
-    this.#hasIgnored = false;
-    if (heard === 0) this.#expectsOwn = false;
-    this.#yields ??= new Yields(this.#usableYield);
+    const own = this.#ownMessage?.freed(heard) ?? 0;
+    this.#yields ??= new Yields(this.#services.usableYield);
     const nowMs = this.#clock.monotonicMs();
     const yieldMs = this.#yields.next(nowMs, heard === undefined ? undefined : heard - own);
     if (yieldMs === 0) this.wake();
@@ -208,10 +201,10 @@ export class WaitLine {
 
   /** Nobody knows whether this client has freed it. */
   notFreed(): void {
-    this.#expectsOwn = false;
-    if (!this.#hasIgnored) return;
-    this.#hasIgnored = false;
-    this.wake();
+    const wasIgnored = this.#ownMessage?.end() ?? false;
+    // Where it does not hear what all hear, it was told nothing.
+    const isDeaf = this.hasQueue && this.ears?.hearsAll !== true;
+    if (wasIgnored || isDeaf) this.wake();
   }
 
   /**
@@ -220,7 +213,7 @@ export class WaitLine {
    */
   seenHeld({ holder, ttlMs, own = true }: SeenHolder, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
-    this.#sighting = { holder, ttlMs, seenMs };
+    this.sighting = { holder, ttlMs, seenMs };
     this.isElsewhere = !own;
     if (!own) this.#yields?.used(seenMs);
     this.rest(ttlMs, soonestMs, seenMs);
@@ -236,7 +229,8 @@ export class WaitLine {
     soonestMs: number = Number.POSITIVE_INFINITY,
     nowMs: number = this.#clock.monotonicMs(),
   ): void {
-    const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
+    const jitteredMs =
+      this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
     this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
@@ -248,21 +242,11 @@ export class WaitLine {
    */
   watch(): void {
     this.listen();
-    const listening = this.#unlisten !== undefined;
-    const untilMs = listening ? this.#nextMs : Math.min(this.#nextMs, this.#listenAgainMs);
-    if (this.#isWatched(untilMs)) return;
-    this.#alarm?.cancel();
-    const ring = () => {
-      this.#alarm = undefined;
-      this.head?.wake();
-    };
-    this.#alarmMs = untilMs;
-    this.#alarm = this.#clock.schedule(Math.max(untilMs - this.#clock.monotonicMs(), 0), ring, true);
-  }
-
-  /** Whether the head will be woken by then, at the latest. */
-  #isWatched(untilMs: number): boolean {
-    return this.#alarm !== undefined && this.#alarmMs <= untilMs;
+    const untilMs = this.ears?.listens
+      ? this.#nextMs
+      : Math.min(this.#nextMs, this.ears?.againMs ?? Number.POSITIVE_INFINITY);
+    this.#alarm ??= new LineAlarm(this.#clock, () => this.head?.wake());
+    this.#alarm.setFor(untilMs);
   }
 
   /** The head asks again after so many milliseconds, or when it is woken. @returns how long it may sleep */
@@ -273,38 +257,48 @@ export class WaitLine {
 
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
-    if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;
-    this.#listen();
+    this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
+    this.ears.listen();
   }
 
-  #listen(): void {
-    const { channel, tells = isWakeUp } = this.awaited;
-    this.#unlisten = this.#subscriptions.listen(channel, {
-      onMessage: (message) => {
-        if (!tells(message)) return;
-        if (this.#expectsOwn) {
-          this.#expectsOwn = false;
-          this.#hasIgnored = true;
-        } else {
-          this.#yields?.used(this.#clock.monotonicMs());
-          this.wake("message");
-        }
-      },
-      onReady: () => {
-        this.#expectsOwn = false;
-        this.#deafMs = FIRST_DEAF_MS;
-        this.wake("reconnect");
-      },
-      onFailure: () => this.#failedToListen(),
-    });
+  heard(message: string): void {
+    const { tells = isWakeUp } = this.awaited;
+    if (!tells(message)) return;
+    if (this.#ownMessage?.ignores()) return;
+    this.#yields?.used(this.#clock.monotonicMs());
+    this.wake("message");
   }
 
-  /** After a pause the head listens again, and asks once that has begun: a message may be missed meanwhile. */
-  #failedToListen(): void {
-    this.#unlisten = undefined;
-    this.#listenAgainMs = this.#clock.monotonicMs() + this.#deafMs;
-    this.#deafMs = Math.min(2 * this.#deafMs, this.#safetyPeriodMs);
+  called(message: string): void {
+    if (message === YOUR_TURN) this.wake("message");
+    else if (message === YOU_ARE_NEXT) this.endsIn(GIVEN_MS);
+    else if (message === LOOK) this.ears?.mayStand();
+  }
+
+  ready(): void {
+    this.#ownMessage?.lost();
+    this.wake("reconnect");
+  }
+
+  failed(): void {
     this.head?.wake();
+  }
+
+  /** Redis has answered where this client stands in the lock's queue. */
+  stands(place: WaitingPlace, ttlMs: number): void {
+    const { waits, ahead } = place;
+    this.ears?.stands(place, this.isElsewhere);
+    // The first asks when the lease is over, as nobody tells of that; the second, if the first does not come.
+    if (waits && ahead > 0) this.rest(ahead === 1 && ttlMs >= 0 ? ttlMs + GIVEN_MS : -1);
+  }
+
+  /** This client has freed it, and it was given to another client that waits: now this one waits for others, too. */
+  given(): void {
+    this.#ownMessage?.end();
+    this.#yields ??= new Yields(this.#services.usableYield);
+    this.#yields.given(this.#clock.monotonicMs());
+    if (this.ears?.place?.waits) this.endsIn(GIVEN_MS);
+    else this.wake();
   }
 
   /** Redis could not be asked: everybody in line hears of it now and not one after the other. Only the head had asked. */

@@ -1,12 +1,15 @@
-import type { Clock } from "../clock.js";
+import type { LookIntoQueue } from "../protocol/lock-calls.js";
+import { clientChannel } from "../protocol/names.js";
 import type { Awaited } from "./awaited.js";
-import type { Subscriptions } from "./subscriptions.js";
+import type { EarServices } from "./ear.js";
 import { type LineServices, WaitLine } from "./wait-line.js";
 import type { Waiter } from "./waiter.js";
 import { usableYield } from "./yields.js";
 
 /** So many empty lines are kept at least. */
 const FEW_EMPTY = 64;
+/** Of more locks than that it is not noted that others heard of a release: those who come and go may then overtake those that wait. */
+const MOST_HEARD = 1_000;
 
 /** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
@@ -14,16 +17,24 @@ export class WaitLines {
   /** By what is waited for. Empty lines are kept: most waiters that come next join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
+  /** Whether a server knows all who listen to a channel. */
+  readonly #countsAll: boolean;
 
-  constructor(clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
-    this.#services = { clock, subscriptions, safetyPeriodMs, usableYield: usableYield() };
+  readonly #clientId: string;
+
+  /** @param countsAll whether a server knows all who listen to a channel */
+  constructor(clientId: string, services: EarServices, countsAll: boolean) {
+    this.#clientId = clientId;
+    this.#services = { ...services, usableYield: usableYield(), waitedFor: new Set() };
+    this.#countsAll = countsAll;
   }
 
   /** Puts a waiter at the end of the line for what it waits for. */
   join(awaited: Awaited, waiter: Waiter): WaitLine {
     let line = this.#lines.get(awaited.id);
     if (line === undefined) {
-      line = new WaitLine(awaited, this.#services);
+      const ownChannel = awaited.queues ? clientChannel(awaited.channel, this.#clientId) : undefined;
+      line = new WaitLine(awaited, ownChannel, this.#services);
       this.#lines.set(awaited.id, line);
     } else if (line.head === undefined) {
       this.#empty -= 1;
@@ -47,6 +58,30 @@ export class WaitLines {
   of(lockId: string): WaitLine | undefined {
     const line = this.#lines.get(lockId);
     return line?.head === undefined ? undefined : line;
+  }
+
+  /** How a release looks into the queue of a lock in Redis; undefined where nobody is known to stand there. */
+  look(lockId: string): LookIntoQueue | undefined {
+    if (!this.#services.waitedFor.has(lockId)) return undefined;
+    return { leaves: this.lengthOf(lockId) === 0, countsAll: this.#countsAll };
+  }
+
+  /** Whether this client may stand in the queue of a lock in Redis. */
+  mayStand(lockId: string): boolean {
+    return this.#services.waitedFor.has(lockId);
+  }
+
+  /** Others have heard of a release of this client, which did not look into the queue: the next one does. */
+  wasHeard(lockId: string): void {
+    const { waitedFor } = this.#services;
+    if (waitedFor.size < MOST_HEARD) waitedFor.add(lockId);
+  }
+
+  /** A release has taken this client out of the queue, also where a call has come to wait since the release was made. */
+  hasLeft(lockId: string): void {
+    const line = this.of(lockId);
+    if (line === undefined) this.#services.waitedFor.delete(lockId);
+    else line.ears?.hasLeft();
   }
 
   /** How many calls of this client wait for a lock. */

@@ -76,6 +76,12 @@ export class Yields {
     return true;
   }
 
+  /** Another client was given what was freed: it needs no yield. */
+  given(nowMs: number): void {
+    this.#unusedMs = 0;
+    this.#usedMs = nowMs;
+  }
+
   /** Another client was seen to hold the lock, or a message told of its release: it has used the latest yield. */
   used(nowMs: number): void {
     if (this.#unusedMs === 0) return;

@@ -10,6 +10,8 @@ export interface Held {
   readonly key: string;
   readonly id: string;
   readonly channel: string;
+  /** Whether the clients that wait for it stand in a queue in Redis. */
+  readonly queues: boolean;
   readonly kind: HeldKind;
 }
 

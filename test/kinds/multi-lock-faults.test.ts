@@ -214,7 +214,7 @@ describe("waiting for a multi lock", () => {
     const asked = driver.calls.length;
     await time.clock.advance(HOUR_MS / 2);
     expect([call.outcome, driver.calls.length - asked, stored(time)]).toEqual([undefined, 0, ["a"]]);
-    expect(driver.channels.asked).toEqual([CHANNEL]);
+    expect(driver.channels.asked).toEqual([`${CHANNEL}:${holdfast.clientId}`, CHANNEL]);
     await releasedByJvm(time);
     expect(call.outcome).toMatchObject({ value: { state: "held" } });
     if (call.outcome && "value" in call.outcome) await call.outcome.value.unlock();

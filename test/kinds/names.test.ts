@@ -50,6 +50,12 @@ const mutex = ({ raw, tag }: Name): Touched => ({
   channels: [`redisson_lock__channel:${tag}`],
 });
 
+/** The clients that wait stand in a queue, each is told on a channel of its own, and the first two hear the lock's besides. */
+const queued = (name: Name): Touched => ({
+  keys: [...mutex(name).keys, `holdfast_waiting:${name.tag}`],
+  channels: [...mutex(name).channels, `redisson_lock__channel:${name.tag}:<client>`],
+});
+
 const fair = (name: Name): Touched => ({
   keys: [...mutex(name).keys, `redisson_lock_timeout:${name.tag}`, `holdfast_fair_alive:${name.tag}`],
   channels: [`redisson_lock__channel:${name.tag}:<client>`],
@@ -61,13 +67,16 @@ const readWrite = (name: Name): Touched => ({
 });
 
 const named: Readonly<Record<string, (name: Mapping["name"]) => Touched>> = {
+  lock: (name) => queued(name("order")),
+  "non-reentrant": (name) => queued(name("order")),
+  fenced: (name) => queued(name("order")),
   fair: (name) => fair(name("order")),
   "non-reentrant fair": (name) => fair(name("order")),
   read: (name) => readWrite(name("order")),
   write: (name) => readWrite(name("order")),
   "read, `fair: true`": (name) => readWrite(name("order")),
   "write, `fair: true`": (name) => readWrite(name("order")),
-  multi: (name) => merged(mutex(name("order:1")), { ...fair(name("order:2")), channels: [] }),
+  multi: (name) => merged(queued(name("order:1")), { ...fair(name("order:2")), channels: [] }),
   red: (name) => merged(...["order:1", "order:2", "order:3"].map((one) => mutex(name(one)))),
 };
 
@@ -96,7 +105,9 @@ describe.each(mappings)("the names of keys and channels, $title", ({ options, na
       const expected = (named[kind.name] ?? ((of) => mutex(of("order"))))(name);
       const seen = await names.read();
       const anonymous = (all: readonly string[]) =>
-        all.map((one) => one.replaceAll(HOLDER, "<holder>").replaceAll(CLIENT, "<client>")).sort();
+        [
+          ...new Set(all.map((one) => one.replaceAll(HOLDER, "<holder>").replaceAll(CLIENT, "<client>"))),
+        ].sort();
       expect({ keys: anonymous(seen.keys), channels: anonymous(seen.channels) }).toEqual({
         keys: [...expected.keys].sort(),
         channels: [...expected.channels].sort(),

@@ -120,7 +120,7 @@ async function play(scenario: Scenario, k: number, microtasks: number): Promise<
       victim: victim.outcome,
       next: next.outcome,
       listened,
-      keys: server.locks.size,
+      keys: server.locks.size + server.queues.size,
       timers: clock.pendingTimers,
     },
     `cancelled ${microtasks} microtasks after moment ${k}: ${struck}`,

@@ -54,7 +54,8 @@ const states: readonly State[] = [
       foreign(time);
       void watched(holdfast.getLock("a").lock());
     },
-    tookMs: 0,
+    // Its client leaves the lock's queue.
+    tookMs: COMMAND_MS,
   },
   {
     has: "a call in a fair queue",

@@ -11,27 +11,28 @@ class NeverFree implements Driver {
   readonly traits = { server: "never free", topology: "memory" } as const;
   readonly resets = 0;
   attempts = 0;
-  #listener: ChannelListener | undefined;
+  readonly #listeners = new Map<string, ChannelListener>();
 
-  async run({ script }: Parameters<Driver["run"]>[0]): ReturnType<Driver["run"]> {
+  async run({ script, args }: Parameters<Driver["run"]>[0]): ReturnType<Driver["run"]> {
     const nowMs = Math.floor(systemClock.wallMs());
     if (script.name === "server-probe") return [nowMs, "7.2.0"];
     this.attempts += 1;
-    return [nowMs, ["busy", 30_000, "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57"]];
+    const place = args.includes("queued") ? [1, 0, 0] : [];
+    return [nowMs, ["busy", 30_000, "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57", ...place]];
   }
 
-  async subscribe(_: string, listener: ChannelListener): ReturnType<Driver["subscribe"]> {
-    this.#listener = listener;
+  async subscribe(channel: string, listener: ChannelListener): ReturnType<Driver["subscribe"]> {
+    this.#listeners.set(channel, listener);
     listener.onReady();
     return async () => undefined;
   }
 
   wake(): void {
-    this.#listener?.onMessage("0");
+    for (const listener of this.#listeners.values()) listener.onMessage("0");
   }
 
   async close(): Promise<void> {
-    this.#listener = undefined;
+    this.#listeners.clear();
   }
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { clientChannel } from "../../src/protocol/names.js";
 import { until } from "../support/run/until.js";
 import { type KeyJournal, keepJournal } from "../support/servers/key-journal.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
@@ -14,6 +15,7 @@ beforeEach(() => journal.read());
 const SLACK_MS = 10_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const QUEUE = "holdfast_waiting:{order:7}";
 
 /** A TTL that was set to so many milliseconds a moment ago. */
 async function expectTtl(key: string, ms: number): Promise<void> {
@@ -155,7 +157,11 @@ describe("what a plain client sees of a lock", () => {
     expect(await rival.tryLock({ leaseMs: 1_000, waitMs: 30 })).toBeNull();
     expect(await redis.plain.hgetall("order:7")).toEqual(before);
     await expectTtl("order:7", HOUR_MS);
-    expect(await journal.read()).toEqual([]);
+    // The call that waited stood in the queue, which the holder's client is told of, and has left it.
+    await until(async () => (await redis.plain.exists(QUEUE)) === 0);
+    const rest = (await journal.read()).filter((entry) => !entry.endsWith(` ${QUEUE}`));
+    const ofHolder = clientChannel("redisson_lock__channel:{order:7}", lease.holder.slice(0, 36));
+    expect(rest).toEqual([`look -> ${ofHolder}`]);
     await lease.unlock();
   });
 
@@ -291,7 +297,8 @@ describe("names", () => {
     const lease = await lock.lock();
     const waiting = lock.lock();
     await until(async () => (await redis.plain.pubsub("CHANNELS")).length > 0);
-    expect(await redis.plain.pubsub("CHANNELS")).toEqual([channel]);
+    // Behind a holder of its own client it hears of no other release than those that look into the queue.
+    expect(await redis.plain.pubsub("CHANNELS")).toEqual([`${channel}:${holdfast.clientId}`]);
     const inner = await lock.lock({ threadId: lease.threadId });
     await inner.unlock();
     expect([await lock.isLocked(), await lock.getHoldCount(lease.threadId)]).toEqual([true, 1]);

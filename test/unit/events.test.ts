@@ -119,7 +119,7 @@ describe("holdfast:lock:acquire", () => {
     expect(waiting.outcome).toEqual({ value: null });
     expect(trace.said.at(-1)).toEqual([
       "asyncEnd",
-      expect.objectContaining({ ...A, outcome: "timeout", waitedMs: 1_500, attempts: 2 }),
+      expect.objectContaining({ ...A, outcome: "timeout", waitedMs: 1_500, attempts: 3 }),
     ]);
     expect(trace.said.map(([part]) => part)).not.toContain("error");
     await lease.unlock();
@@ -350,7 +350,8 @@ describe("the events of locks", () => {
     const waiting = watched(client.getLock("a").tryLock({ waitMs: 10 }));
     await time.clock.advance(10);
     expect(waiting.outcome).toEqual({ value: null });
-    expect(failed).toEqual([{ ...aboutOf(waiter), channel: "redisson_lock__channel:{a}", error }]);
+    const channel = `redisson_lock__channel:{a}:${client.clientId}`;
+    expect(failed).toEqual([{ ...aboutOf(waiter), channel, error }]);
     await lease.unlock();
   });
 });

@@ -133,4 +133,12 @@ describe("a lock that was found", () => {
     ]);
     expect(heard.get("a")).toEqual({ listeners: 7, of: "lock" });
   });
+
+  test("counts no connection twice that listens to the channel of its client and to that of all", () => {
+    const lock = "redisson_lock__channel:{a}";
+    const clients = [1, 2, 3].map((at) => ({ channel: `${lock}:${at}${ONE.slice(1)}`, listeners: 1 }));
+    const count = (all: number) =>
+      heardOn([{ channel: lock, listeners: all }, ...clients]).get("a")?.listeners;
+    expect([count(0), count(2), count(5)]).toEqual([3, 3, 5]);
+  });
 });

@@ -30,6 +30,7 @@ function setUp() {
         id: lockId(undefined, key),
         otherId: undefined,
         channel: reentrantLock.channel(key),
+        queues: false,
         reentry: "scope",
       },
       HeldLease,
@@ -137,7 +138,15 @@ describe("the bodies that run in a scope", () => {
 describe("the commands of one stay", () => {
   function begun() {
     const { client } = setUp();
-    const held = { client, name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
+    const held = {
+      client,
+      name: "a",
+      key: "a",
+      id: ":a",
+      channel: "channel",
+      queues: true,
+      kind: reentrantLock,
+    };
     const over: Stay[] = [];
     const custody = {
       clock: client.clock,

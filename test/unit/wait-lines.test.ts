@@ -21,7 +21,7 @@ function setUp() {
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
   const subscriptions = plainSubscriptions(driver, clock, 3_000);
-  const lines = new WaitLines(clock, subscriptions, SAFETY_MS);
+  const lines = new WaitLines("", { clock, subscriptions, safetyPeriodMs: SAFETY_MS }, true);
   const waiter = () => new Waiter(clock, undefined, undefined);
   const [first, second, third] = [waiter(), waiter(), waiter()];
   return { clock, server, driver, subscriptions, lines, first, second, third };

@@ -178,6 +178,7 @@ describe("unlock", () => {
       "~{a}*",
       "~redisson_*",
       "~holdfast_fair*",
+      "~holdfast_waiting*",
       "&*",
       "+@all",
     );

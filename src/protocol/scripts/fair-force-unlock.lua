@@ -6,6 +6,7 @@
   KEYS[2]  queue       list of waiting holders, the next first
   KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
   KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+  KEYS[5]  waiting     sorted set, client id -> place, of the clients that wait for a lock without a fair queue
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  channel     where waiters listen, without the holder or client id that each adds
   ARGV[3]  tellsAll    1: it may be a lock without a queue, whose waiters listen on the channel itself and are told; else 0
@@ -18,6 +19,7 @@
 ]]
 --@include server-time
 --@include fair-queue
+--@include call-first
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local not_after_ms, channel, tells_all = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
 local now_ms, times = server_time(), fair_times(4)
@@ -48,6 +50,7 @@ local function force_unlock()
   pass_on(fair, now_ms, times)
   if tells_all then
     publish(channel, "0")
+    call_first(KEYS[5], channel)
   end
   return { "released" }
 end

@@ -1,13 +1,18 @@
 --[[
-  lock-acquire: take locks, re-enter them, or answer their holders and for how long they have them.
+  lock-acquire: take locks, re-enter them, or answer their holders and for how long they have them. A client that waits for one lock
+  stands in the lock's queue until it has it.
 
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
   KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; those before have none
+  KEYS[last]   queue        "queued" only: sorted set, client id -> place
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      leaseMs      integer > 0, milliseconds
   ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock is answered by itself.
                             "together": 0, and all locks are taken or none
+                            "queued": 0, of one lock, for which the client waits; what was given to it is taken
   ARGV[3 + i]  holder       "<client id>:<thread id>"
+  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits also when it has the lock, for further calls
+  ARGV[6]      channel      "queued" only: where waiters listen, without the client id that the channel of one client has behind it
 
   Returns  serverMs                     all were free and are taken, and none has a counter
            { serverMs, answer, … } with one answer per lock, in all other cases:
@@ -15,6 +20,10 @@
            { "held", token }            the same with the fencing token, as text
            "free"                       together only: it could be had, but another lock could not
            { "busy", ttlMs, holder }    another holder has it; ttlMs is -1 without a TTL
+           { "held", token, stands }    queued only; the token is "" of a lock without a counter
+           { "busy", ttlMs, holder, stands, ahead, isTold }
+                                        queued only. stands: 1 when the queue has the client, which then looks there when it frees the
+                                        lock; 2 when it waits there. ahead: how many others wait before it, 2 at most. isTold: 1 when the holder will look there
            "late"                       notAfterMs has passed
            "lost"                       heldCount > 0 but the holder is not there
            { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
@@ -27,8 +36,9 @@
 ]]
 --@include now-ms
 local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local lock_count = #ARGV - 3
-local unfenced = 2 * lock_count - #KEYS
+local queue = count_before == "queued" and KEYS[#KEYS]
+local lock_count = queue and 1 or #ARGV - 3
+local unfenced = 2 * lock_count - #KEYS + (queue and 1 or 0)
 
 -- Locks that are free, up to the first that is not. Most calls end here, so the functions that only the rest needs are made after it.
 local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
@@ -57,7 +67,7 @@ end
 --@include any-holder
 --@include refused
 local is_together = count_before == "together"
-local held_count = is_together and 0 or tonumber(count_before)
+local held_count = (is_together or queue) and 0 or tonumber(count_before)
 local new_count = string.format("%.0f", held_count + 1)
 
 local function type_of(key)
@@ -140,8 +150,81 @@ local function answer_for(i, ttl_ms)
   return answer or take(lock, holder, token, count or nil, known_ttl_ms)
 end
 
-local answers = { now_ms }
-for i = 1, lock_count do
-  answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_ttl_ms or nil)
+if not queue then
+  local answers = { now_ms }
+  for i = 1, lock_count do
+    answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_ttl_ms or nil)
+  end
+  return answers
 end
-return answers
+
+--@include waiting
+--@include publish
+local lock, holder = parts(1)
+local client, waits_on, channel = client_of(holder), ARGV[5] == "1", ARGV[6]
+
+-- Behind all that wait. Answers as `stands`.
+local function to_the_end()
+  local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
+  local place = math.max(0, tonumber(last[2] or 0)) + 1
+  local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+  if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
+    redis.pcall("ZREM", queue, client)
+    return 0
+  end
+  return type(added) == "number" and 2 or 0
+end
+
+local function entered(answer)
+  local others = others_waiting(queue, client)
+  local stands = 0
+  if #others > 0 and waits_on then
+    redis.pcall("ZREM", queue, client)
+    stands = to_the_end()
+  elseif #others > 0 or place_of(queue, GIVEN) then
+    -- Also for the mark alone: so the next release leaves the lock to the fastest, or takes the mark away.
+    stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
+  else
+    redis.pcall("ZREM", queue, client)
+  end
+  return { "held", type(answer) == "table" and answer[2] or "", stands }
+end
+
+-- What a client waits for that has it itself, its own calls are told by the client, unless others wait as well.
+local function refused_to(ttl_ms, found)
+  local place, others = place_of(queue, client), others_waiting(queue, client)
+  local stands = place and (place > 0 and 2 or 1) or 0
+  local is_new = stands < 2 and (client_of(found) ~= client or #others > 0)
+  if is_new then
+    stands = to_the_end()
+    place = stands == 2 and place_of(queue, client)
+  elseif place then
+    redis.pcall("PEXPIRE", queue, QUEUE_MS)
+  end
+  local ahead = 0
+  for i = 1, #others do
+    if place and place_of(queue, others[i]) < place then
+      ahead = ahead + 1
+    end
+  end
+  local owner = client_of(found)
+  local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
+  if is_new and is_told == 0 and #others == 0 then
+    -- Where calls of the holder's client wait for it as well, that hears of the first who waits.
+    publish(channel .. ":" .. owner, "look")
+  end
+  return { "busy", ttl_ms, found, stands, ahead, is_told }
+end
+
+-- Only where it is there: after a write a full server refuses nothing more.
+if now_ms <= not_after_ms and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
+  redis.pcall("HDEL", lock, next_field(client))
+end
+local answer = answer_for(1)
+local status = type(answer) == "table" and answer[1] or answer
+if status == "held" then
+  answer = entered(answer)
+elseif status == "busy" then
+  answer = refused_to(answer[2], answer[3])
+end
+return { now_ms, answer }

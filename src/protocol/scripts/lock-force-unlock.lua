@@ -2,8 +2,9 @@
   lock-force-unlock: free a lock from the holders that the caller has seen, and from no other holder.
 
   KEYS[1]  lock        hash, holder -> hold count
+  KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for it
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen
+  ARGV[2]  channel     where waiters listen, without the client id that the channel of one client has behind it
   then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
@@ -16,9 +17,9 @@
            { "wrong-type", type }  the key is no hash
   Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.
 ]]
---@include publish
+--@include call-first
 --@include now-ms
-local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local lock, queue, not_after_ms, channel = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 
 local function force_unlock()
   if now_ms > not_after_ms then
@@ -42,6 +43,7 @@ local function force_unlock()
   end
   redis.call("DEL", lock)
   publish(channel, "0")
+  call_first(queue, channel)
   return { "released" }
 end
 

@@ -23,7 +23,7 @@
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 -- Once so many fields and waiters were read, the rest of the locks is left out: a millisecond or two of the server.
 local MOST_ROWS = 2000
--- A client id has 36 characters, a thread id that is an integer of 64 bits up to 20.
+-- A client id has 36 characters, a thread id that is an integer of 64 bits up to 20. A lock that is given to a client has "next" there.
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
 -- Redis 6.2 to Valkey 9 take a third of that for the longest holder. A hash that was large may keep its table for a while.
 local FIELD_BYTES, FRAME_BYTES = 512, 65536
@@ -34,7 +34,7 @@ local function is_holder(field)
   local thread = string.sub(field, 37)
   return #field <= LONGEST_HOLDER
     and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-    and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$"))
+    and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$") or thread == ":next")
 end
 
 local function is_of_lock(field, value)

@@ -4,11 +4,16 @@
   Each lock is answered by itself.
 
   KEYS[i]      lock         hash, holder -> hold count
+  KEYS[n + i]  queue        sorted set, client id -> place, where the clients that wait for one of the n locks stand; all locks have
+                            theirs, or none
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit, and
                             the time is not told
   then for each lock:
     holder     "<client id>:<thread id>"
-    channel    where waiters listen
+    channel    where waiters listen, without the client id that the channel of one client has behind it
+  then, with queues, for each lock:
+    way        "leaves" when no call of the holder's client waits for the lock any more, "stays" otherwise; with " all" behind it
+               where all who listen to a channel are known to this server
   then, where holds are kept, which goes for one lock only; without these it is freed whatever the count was:
   ARGV[4]      heldCount    integer > 0, the holder's hold count before this release, at most
   ARGV[5]      keptCount    integer > 0, the hold count to leave
@@ -17,8 +22,10 @@
   Returns  heard                        without a limit: all are freed, and so many heard of each
            { serverMs, answer, … } with one answer per lock, in all other cases:
            heard                        freed; how many heard of it, as far as this server knows
+           { "given", heard }           freed, and given to another client that waits
            "released"                   lowered; also when this is a repeat of a call that did so
            "absent"                     the holder is not there
+           { "absent", 1 }              the same, but its client has the lock by another holder: it stands on in the queue for that
            "late"                       notAfterMs has passed
            { "wrong-type", type }       the key is no hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
@@ -29,7 +36,8 @@
 ]]
 --@include publish
 local not_after_ms, now_ms = tonumber(ARGV[1]), 0
-local keeps_holds = #ARGV > 2 * #KEYS + 1
+local keeps_holds, looks = #ARGV > 2 * #KEYS + 1, #ARGV <= 2 * #KEYS
+local lock_count = looks and #KEYS / 2 or #KEYS
 -- To ask for the time would be a fifth of a call that only frees one lock.
 if not_after_ms > 0 then
   --@include server-time
@@ -39,7 +47,7 @@ end
 local is_to_free = not keeps_holds and now_ms <= not_after_ms
 local replies = not_after_ms > 0 and { now_ms } or nil
 local heard = nil
-for i = 1, #KEYS do
+for i = 1, lock_count do
   local lock, holder, reply = KEYS[i], ARGV[2 * i], nil
   local freed = is_to_free and redis.pcall("HDEL", lock, holder)
   if freed == 1 then
@@ -81,6 +89,82 @@ for i = 1, #KEYS do
     end
 
     reply = answer()
+  end
+  if looks and is_to_free and redis.call("EXISTS", KEYS[lock_count + i]) == 1 then
+    --@include any-holder
+    --@include waiting
+    local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
+    local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
+    local leaves, counts_all = string.sub(way, 1, 6) == "leaves", string.sub(way, -4) == " all"
+
+    local function tell(other, message)
+      return publish(channel .. ":" .. other, message)
+    end
+
+    -- Where the server refuses a write, the lock stays free: without its end it would stand for ever.
+    local function held_for(other)
+      if redis.pcall("HSET", lock, next_field(other), "1") ~= 1 then
+        return false
+      end
+      if redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1 then
+        redis.pcall("HDEL", lock, next_field(other))
+        return false
+      end
+      return true
+    end
+
+    -- Gives the lock to the next that waits, for a while, and tells it to take it. Every other release only tells it, and leaves the lock
+    -- to the fastest: those that stand in no queue get in between. A client that nobody has heard for is not there.
+    local function give()
+      local leaves_it = redis.pcall("ZREM", queue, GIVEN) == 1
+      for _ = 1, MOST_GIVEN do
+        local others = others_waiting(queue, client)
+        if #others == 0 then
+          return false
+        end
+        local first, second = others[1], others[2]
+        if not leaves_it then
+          redis.pcall("ZREM", queue, first)
+        end
+        if tell(first, "turn") > 0 or not counts_all then
+          if not leaves_it then
+            if not held_for(first) then
+              return false
+            end
+            -- The key was deleted, and its end with it, if that client stood there alone.
+            redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
+            redis.pcall("PEXPIRE", queue, QUEUE_MS)
+          end
+          if second then
+            tell(second, "next")
+          end
+          return not leaves_it
+        end
+        redis.pcall("ZREM", queue, first)
+      end
+      return false
+    end
+
+    -- Others rely on a client that has the lock to look into the queue when it frees that, also where no call of it waits any more.
+    local place = leaves and place_of(queue, client)
+    if place and freed == 0 and client_of(any_holder(lock)) == client then
+      redis.pcall("ZADD", queue, HAS_IT, client)
+      place, reply = nil, { reply, 1 }
+    elseif place then
+      redis.pcall("ZREM", queue, client)
+    end
+    -- The first of those that wait may have been told that the lock is free, or have to hear of a holder that does not look into the
+    -- queue: a new first asks.
+    if freed == 1 then
+      if give() then
+        reply = { "given", heard_by }
+      end
+    elseif place and place > 0 then
+      local following = others_waiting(queue, client)[1]
+      if following and place_of(queue, following) > place then
+        tell(following, "turn")
+      end
+    end
   end
   if not replies and reply ~= heard then
     replies = { now_ms }

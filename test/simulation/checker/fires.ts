@@ -11,8 +11,8 @@ export interface Attempt {
 
 interface Fire {
   readonly name: string;
-  /** When its body has begun, and in which call. */
-  readonly begun: { readonly by: string; readonly atUs: number }[];
+  /** The calls in which its body has begun, and when each call did: what the server has written since then it may have lost. */
+  readonly begun: { readonly by: string; readonly startUs: number }[];
   /** Those that said in the end what has become of the fire, as their processes live. */
   answered: number;
   attempts: number;
@@ -36,8 +36,9 @@ export class Fires {
     const fire = this.#fires.get(name) ?? { name, begun: [], answered: 0, attempts: 0, isTold: false };
     this.#fires.set(name, fire);
     fire.attempts += 1;
+    const startUs = this.#nowUs();
     return {
-      begins: () => this.#begins(fire, by),
+      begins: () => this.#begins(fire, { by, startUs }),
       ends: (as) => {
         if (as === undefined) return;
         fire.answered += 1;
@@ -46,11 +47,11 @@ export class Fires {
     };
   }
 
-  #begins(fire: Fire, by: string): void {
-    const before = fire.begun.find(({ atUs }) => !this.#losses.since(atUs));
-    fire.begun.push({ by, atUs: this.#nowUs() });
+  #begins(fire: Fire, call: Fire["begun"][number]): void {
+    const before = fire.begun.find(({ startUs }) => !this.#losses.since(startUs));
+    fire.begun.push(call);
     if (before === undefined) return;
-    const text = `fire ${fire.name} is run by ${by}, and was run by ${before.by}`;
+    const text = `fire ${fire.name} is run by ${call.by}, and was run by ${before.by}`;
     this.#checker.fail("exclusion", text);
   }
 

@@ -1,3 +1,4 @@
+import { NEXT_ENDING } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import type { Member } from "../workload/member.js";
 import type { SimServer } from "../world/sim-server.js";
@@ -222,14 +223,16 @@ export class Holders {
       if (after.fields.has(field) || client === "") continue;
       const forcing = new Set(this.#forcing.get(`${key} ${by}`));
       if (forcing.size === 0) forcing.add(NO_CALL);
-      departures.push({
+      const departure = {
         client,
         field,
         atUs: this.#time.nowUs,
         how: how(before, client, field),
         by,
         forcing,
-      });
+      };
+      // What was given to a client, and not taken by it, no call of it has lost.
+      if (!field.endsWith(NEXT_ENDING)) departures.push(departure);
     }
     for (const field of after.fields.keys()) {
       const at = `${key} ${field}`;

@@ -29,11 +29,12 @@ const RULES: readonly Rule[] = [
   { what: "that a fire was begun", prefix: "holdfast_once:", lastsMs: DAY_MS + MINUTE_MS },
   { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
+  { what: "the clients that wait for a lock", prefix: "holdfast_waiting:", lastsMs: 10 * MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
 
-/** What the dead have left in a queue, the counter of a fenced lock, and what was done. */
-const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_(?:fair_alive|once)):/;
+/** What the dead have left in a queue, who has had a lock that others waited for (see waiting-queue.ts), the counter of a fenced lock, and what was done. */
+const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_(?:fair_alive|waiting|once)):/;
 
 /** It belongs to clients, and not to what they hold. */
 const PRESENCE = /^holdfast_clients?:/;

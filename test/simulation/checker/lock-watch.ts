@@ -13,11 +13,14 @@ import { clientOf, isField, isWell } from "./fields.js";
 import { LateCalls } from "./late-calls.js";
 import { Prompt, type Told } from "./prompt.js";
 import type { Trouble } from "./trouble.js";
+import { type Clients, WaitingQueue } from "./waiting-queue.js";
 
 /** Those that have queues. */
 const FAIR = ["fair", "non-reentrant fair"];
+/** Those whose waiting clients stand in a queue. */
+const QUEUED = ["lock", "non-reentrant", "fenced"];
 /** Those of which waiters are told, so that none of them needs a timer. */
-const TOLD = [...FAIR, "lock", "non-reentrant", "fenced", "read-write"];
+const TOLD = [...FAIR, ...QUEUED, "read-write"];
 /** Who wants several locks has one of them again and again until the others are free as well. */
 const TAKEN_IN_PASSING_MS = 2_000;
 
@@ -35,9 +38,13 @@ export class LockWatch {
   /** Which process has which client, by the client's id. */
   readonly #clients = new Map<string, string>();
   readonly #orders: readonly FairOrder[];
+  readonly #queues: readonly WaitingQueue[];
   readonly #late: LateCalls;
   readonly #tokens: DrawnTokens;
   readonly #prompt: Prompt;
+  #server: SimServer | undefined;
+  /** What the slowest process may need for one way. */
+  #wayUs = 0;
 
   constructor({ time, checker, trouble, shared }: Parts) {
     this.#checker = checker;
@@ -48,6 +55,16 @@ export class LockWatch {
     this.#orders = namesOf(FAIR).map(
       (name) => new FairOrder(name, time, checker, trouble, { processOf, stillWaits }),
     );
+    const clients: Clients = {
+      idOf: (process) => this.#members.get(process)?.holdfast.clientId,
+      isWell: (process) => this.#isWell(process),
+      hears: (process, channel) => {
+        const lines = this.#members.get(process)?.lines ?? [];
+        return lines.some(({ messages }) => messages.hears(channel));
+      },
+      wayUs: () => this.#wayUs,
+    };
+    this.#queues = namesOf(QUEUED).map((name) => new WaitingQueue(name, time, checker, trouble, clients));
     this.#late = new LateCalls(checker);
     this.#tokens = new DrawnTokens(checker);
     const told = new Map<string, Told>(namesOf(TOLD).map((name) => [name, { freeMs: 0 }]));
@@ -63,12 +80,15 @@ export class LockWatch {
   takesPart(member: Member): void {
     this.#members.set(member.process.name, member);
     this.#prompt.takesPart(member.plan);
+    const { leastUs, spreadUs } = member.plan.distance;
+    this.#wayUs = Math.max(this.#wayUs, leastUs + spreadUs);
   }
 
   starts(server: SimServer, call: ScriptCall): void {
     this.#late.starts(server, call);
     this.#tokens.starts(server, call);
-    for (const order of this.#orders) order.starts(server, call);
+    for (const watch of [...this.#orders, ...this.#queues]) watch.starts(server, call);
+    this.#server = server;
   }
 
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -79,15 +99,22 @@ export class LockWatch {
     this.#late.ran(server, call, by);
     this.#tokens.ran(server, call, by);
     for (const order of this.#orders) order.ran(server, call, answer);
+    for (const queue of this.#queues) queue.ran(server, call, by);
   }
 
   glance(): void {
     this.#prompt.glance();
+    if (this.#server === undefined) return;
+    for (const queue of this.#queues) queue.glance(this.#server, this.#checker.calls.pending);
+  }
+
+  #isWell(process: string): boolean {
+    const member = this.#members.get(process);
+    return member !== undefined && isWell(member);
   }
 
   #stillWaits(process: string, name: string): boolean {
-    const member = this.#members.get(process);
-    if (member === undefined || !isWell(member)) return false;
+    if (!this.#isWell(process)) return false;
     return [...this.#checker.calls.pending].some(
       (call) => call.process === process && call.names.includes(name),
     );
@@ -101,7 +128,6 @@ export class LockWatch {
 
   /** The same id may be about something else at that time. */
   #mayEnter({ process, sharesId }: PendingCall): boolean {
-    const member = this.#members.get(process);
-    return member !== undefined && isWell(member) && !sharesId;
+    return this.#isWell(process) && !sharesId;
   }
 }

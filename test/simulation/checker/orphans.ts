@@ -1,5 +1,5 @@
 import { fairTimes } from "../../../src/protocol/fair-scripts.js";
-import { fairAliveKey, fairQueueKey, KEPT_ENDING } from "../../../src/protocol/names.js";
+import { fairAliveKey, fairQueueKey, KEPT_ENDING, NEXT_ENDING } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { familyOf } from "../workload/families.js";
 import type { Shared } from "../workload/family.js";
@@ -15,6 +15,8 @@ import { CHANGES } from "./losses.js";
 import type { Trouble } from "./trouble.js";
 
 const US = 1_000;
+/** A lock is given to a client that waits for so long at most: it takes it, or others may. As in waiting.lua. */
+const MOST_GIVEN_MS = 1_500;
 /** What a call that has ended has under way is answered by then, and what it has got is given back. */
 const GIVEN_BACK_MS = 500;
 const WAYS = 6;
@@ -141,7 +143,11 @@ export class Orphans {
     const owner = this.#members.get(clientOf(field));
     const key = `${server.name} ${name} ${field}`;
     if (field.endsWith(KEPT_ENDING)) {
-      this.#lookAtKept(server, name, field);
+      this.#lookAtEnd(server, name, field, LONGEST_KEPT_MS);
+      return;
+    }
+    if (field.endsWith(NEXT_ENDING)) {
+      this.#lookAtEnd(server, name, field, MOST_GIVEN_MS);
       return;
     }
     if (owner === undefined || !isWell(owner) || this.#isKnown(owner.process.name, name, field)) {
@@ -164,10 +170,10 @@ export class Orphans {
     );
   }
 
-  /** Of a lock that is kept nobody knows, but it has an end. */
-  #lookAtKept(server: SimServer, name: string, field: string): void {
+  /** Of a lock that is kept, or was given away and not taken yet, no call need know, but it has an end. */
+  #lookAtEnd(server: SimServer, name: string, field: string, mostMs: number): void {
     const ttlMs = Number(server.command("PTTL", name));
-    if (ttlMs >= 0 && ttlMs <= LONGEST_KEPT_MS) return;
+    if (ttlMs >= 0 && ttlMs <= mostMs) return;
     if (this.#parts.trouble.happened("server behind takes over", "server-clock-step")) return;
     this.#parts.checker.fail("leftovers", `"${name}" is kept by ${field} for ${ttlMs} ms`);
   }

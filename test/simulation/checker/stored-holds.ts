@@ -1,4 +1,4 @@
-import { readHoldKey } from "../../../src/protocol/names.js";
+import { NEXT_ENDING, readHoldKey } from "../../../src/protocol/names.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker, Entered, Part } from "./checker.js";
@@ -51,7 +51,9 @@ export class StoredHolds {
   #lockMs(server: SimServer, { kind }: Entered, { name, owners, mode }: Part): number {
     const { time, keyspace } = this.#parts;
     const { fields, endsUs } = keyspace.latest(server, name);
+    // What was given to a client is not had before that has taken it.
     const isHolder = (field: string) =>
+      !field.endsWith(NEXT_ENDING) &&
       owners.some((owner) => {
         if (HANDED_ON.includes(kind)) return clientOf(field) === clientOf(owner);
         return field === (PAIRS.includes(kind) && mode === "exclusive" ? `${owner}:write` : owner);

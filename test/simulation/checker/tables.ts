@@ -24,6 +24,15 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["WaitLines.#lines", MOST_KEPT],
   ["WaitLine", MOST_KEPT],
   ["LineAnswers", MOST_KEPT],
+  // It listens to nothing then: one for the client's own channel, and one for what all hear.
+  ["Ear", 2 * MOST_KEPT],
+  ["LineEars", MOST_KEPT],
+  // How many waited before its client, by an answer that came when nobody waited any more.
+  ["LineEars.place.ahead", 2 * MOST_KEPT],
+  ["LineAlarm", MOST_KEPT],
+  ["OwnMessage", MOST_KEPT],
+  // A lock of which others have heard, or which was lost: the next release looks into its queue, if there is one.
+  ["WaitLines.#services.waitedFor", MOST_KEPT],
   // What such a line has learnt of how long to leave its lock to others: decision 29.
   ["Yields", MOST_KEPT],
   // Zeros: decision 23. Their sum is counted by itself.

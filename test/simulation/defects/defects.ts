@@ -14,6 +14,7 @@ import { renewalDefects } from "./planted/renewal.js";
 import { serverDefects } from "./planted/servers.js";
 import { trustDefects } from "./planted/trust.js";
 import { waitingDefects } from "./planted/waiting.js";
+import { waitingQueueDefects } from "./planted/waiting-queue.js";
 
 /** Each breaks one promise, by an interleaving or a fault that the simulator has to come upon. */
 export const defects: readonly Defect[] = [
@@ -32,4 +33,5 @@ export const defects: readonly Defect[] = [
   ...foundDefects,
   ...blindSpotDefects,
   ...recipeDefects,
+  ...waitingQueueDefects,
 ];

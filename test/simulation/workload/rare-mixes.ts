@@ -8,6 +8,7 @@ import {
   severalLeases,
   stepsAmidBeats,
   stepsUntilClosed,
+  takeTurns,
 } from "./rare-steps.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
@@ -79,5 +80,31 @@ export const rareMixes: readonly Mix[] = [
     tasks: [2, 4],
     plan: () => ({ watchdogMs: 3_000 }),
     work: stepsUntilClosed,
+  },
+  {
+    name: "a hot lock",
+    weight: 2,
+    kinds: ["lock", "non-reentrant", "fenced"],
+    processes: [3, 4],
+    tasks: [1, 3],
+    plan: (stream) => ({
+      distance: pick(stream, [NEAR, { leastUs: 2_000, spreadUs: 8_000 }]),
+      watchdogMs: 3_000,
+      safetyPeriodMs: 10_000,
+    }),
+    work: takeTurns,
+  },
+  {
+    name: "a hot lock amid faults",
+    weight: 2,
+    kinds: ["lock", "non-reentrant", "fenced"],
+    processes: [3, 4],
+    tasks: [1, 2],
+    faults: {
+      sorts: ["cut", "message lost", "late copy", "answers lost", "stop", "kill", "server full"],
+      oneIn: 20,
+    },
+    plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 3_000]), safetyPeriodMs: 10_000 }),
+    work: takeTurns,
   },
 ];

@@ -6,7 +6,7 @@ import type { Shared } from "./family.js";
 import { fleetStep } from "./fleet-steps.js";
 import { mayExtend } from "./lease-ends.js";
 import { type Door, type LockName, openDoor } from "./lock-names.js";
-import { enter, leave } from "./lock-steps.js";
+import { abortsAfter, enter, leave } from "./lock-steps.js";
 import { hold, usualSteps } from "./mix-steps.js";
 import { several, visitOf } from "./permit-steps.js";
 
@@ -100,4 +100,17 @@ function askedFor(door: Door, leaseMs: number | undefined): Asked {
 async function giveBack(caller: Caller, asked: Asked, lease: Parameters<typeof leave>[1]): Promise<void> {
   const mayBeOver = leave(caller, lease);
   await caller.call({ ...asked, what: "unlock", mayBeOver }, () => lease.unlock());
+}
+
+/** Has a lock again and again that others want as well, for a moment each; some calls give up, and a pause lets the channels of a client close. */
+export async function takeTurns(caller: Caller, shared: Shared): Promise<void> {
+  const { stream, member } = caller;
+  for (let left = between(stream, 4, 10); left > 0; left -= 1) {
+    const door = openDoor(member, shared as LockName, "write");
+    await caller.pause(pick(stream, [0, 0, 1, 5, 50, 12_000]));
+    const signal = oneIn(stream, 4) ? abortsAfter(caller, pick(stream, [0, 1, 5, 30])) : undefined;
+    const waitMs = oneIn(stream, 4) ? pick(stream, [5, 20, 100, 0]) : undefined;
+    const leaseMs = oneIn(stream, 8) ? 100 : undefined;
+    await hold(caller, door, { signal, waitMs, leaseMs }, pick(stream, [2, 0, 5, 20, 150]));
+  }
 }

@@ -50,6 +50,11 @@ export class MessageLink {
     return this.#subscriptions.size;
   }
 
+  /** Whether the messages of a channel reach the client. */
+  hears(channel: string): boolean {
+    return this.#subscriptions.get(channel)?.isOpen === true;
+  }
+
   /** How many messages have reached the client. */
   get heard(): number {
     return this.#heard;

@@ -1,4 +1,4 @@
-import type { Driver } from "../../../src/driver/driver.js";
+import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../../../src/driver/driver.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { until } from "../run/until.js";
 import { ScriptedDriver } from "./scripted-driver.js";
@@ -7,6 +7,8 @@ import { ScriptedDriver } from "./scripted-driver.js";
 interface Seen {
   /** Calls without an answer. */
   underWay: number;
+  /** Subscriptions that do not stand yet. */
+  subscribing: number;
   sentMs: number;
   /** How often a lock was asked for, and an answer came. */
   asked: number;
@@ -22,6 +24,7 @@ export class ObservedDriver extends ScriptedDriver {
   constructor(driver: Driver) {
     const seen: Seen = {
       underWay: 0,
+      subscribing: 0,
       sentMs: Number.NEGATIVE_INFINITY,
       asked: 0,
       askedSinceReady: 0,
@@ -49,6 +52,19 @@ export class ObservedDriver extends ScriptedDriver {
     this.#seen = seen;
   }
 
+  override async subscribe(
+    channel: string,
+    listener: ChannelListener,
+    family?: PubSubFamily,
+  ): Promise<Unsubscribe> {
+    this.#seen.subscribing += 1;
+    try {
+      return await super.subscribe(channel, listener, family);
+    } finally {
+      this.#seen.subscribing -= 1;
+    }
+  }
+
   /** How long ago the latest call was sent, in milliseconds. */
   get idleMs(): number {
     return performance.now() - this.#seen.sentMs;
@@ -69,7 +85,7 @@ export class ObservedDriver extends ScriptedDriver {
     const refused = polling
       ? () => seen.asked > asked
       : () => seen.readied > readied && seen.askedSinceReady > 0;
-    return until(() => seen.underWay === 0 && refused());
+    return until(() => seen.underWay === 0 && seen.subscribing === 0 && refused());
   }
 }
 

@@ -8,7 +8,9 @@ const SAVING =
 /** What the calls leave that are carried out in part, in the words of the page. Each key that they leave has a TTL. */
 export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "lock-acquire":
-    "Only a call for several locks: those before the one that is refused are taken. The client sends each of them again, alone, and gives back what a call that fails may have taken.",
+    "Of a call for several locks those before the one that is refused are taken. The client sends each of them again, alone, and gives back what a call that fails may have taken. A call that waits takes the lock, or does not, without a place in its queue; what stays there ends ten minutes after the latest question of anybody.",
+  "lock-release":
+    "The lock is freed, but not given to the next client that waits; or a client stays in the queue, where later releases pass it over. Waiters ask by themselves, when the TTL that they saw has passed or at the safety period.",
   "lock-keep":
     "The field that stays is written, and the holder's is there still: both end when the kept lock does.",
   "fair-acquire":

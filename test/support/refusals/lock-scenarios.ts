@@ -6,7 +6,7 @@ import {
   fairRelease,
 } from "../../../src/protocol/fair-scripts.js";
 import { findChannels, findHashes, lockInspectMany } from "../../../src/protocol/finding-scripts.js";
-import type { AcquireItem, Release } from "../../../src/protocol/lock-calls.js";
+import { type AcquireItem, nextField, type Release } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
@@ -25,6 +25,7 @@ import {
   fencingTokenKey,
   permitLeasesKey,
   readHoldKey,
+  waitingKey,
   waitingWriterKey,
 } from "../../../src/protocol/names.js";
 import {
@@ -43,6 +44,7 @@ const KEY = "order:7";
 const [QUEUE, TIMEOUTS, ALIVE] = [fairQueueKey(KEY), fairTimeoutsKey(KEY), fairAliveKey(KEY)];
 const [TOKEN, MARK, LEASES] = [fencingTokenKey(KEY), waitingWriterKey(KEY), permitLeasesKey(KEY)];
 const OURS = "c0000000-0000-8001-8000-000000000000";
+const FRIEND = "d0000000-0000-8001-8000-000000000000";
 const [ME, OTHER, THIRD] = [`${OURS}:1`, `${OURS}:2`, `${OURS}:3`];
 const [MY_WRITE, JVM] = [`${ME}:write`, "c0000000-0000-4000-8000-000000000000:9"];
 const LEASE_MS = 60_000;
@@ -101,6 +103,14 @@ const queued = (aliveMs: number, ...waiters: readonly string[]): Found =>
       ["PEXPIRE", ALIVE, 60_000],
     ],
   );
+/** These clients wait for a lock without a fair queue. */
+const waiting = (...clients: readonly string[]): Found => [
+  ...clients.map((client, at) => ["ZADD", waitingKey(KEY), at + 1, client] as const),
+  ["PEXPIRE", waitingKey(KEY), 600_000],
+];
+const waits = { queued: { waitsOn: false } } as const;
+/** Nobody listens, which the server need not know. */
+const looks = { leaves: true, countsAll: false } as const;
 const seen = (fields: Readonly<Record<string, string>>) => ({
   key: KEY,
   notAfterMs: NEVER_MS,
@@ -123,11 +133,25 @@ export const lockScenarios = {
     scenario("a counter with a TTL", lockAcquire, acquire({ fenced: true }), [["SET", TOKEN, 7, "EX", 99]]),
     scenario("a taken lock", lockAcquire, acquire({}), held(OTHER)),
     scenario("all or none", lockAcquire, { ...acquire({}, { key: "b" }), together: true }),
+    scenario("a taken lock, to wait for", lockAcquire, acquire(waits), [...held(JVM), ...waiting(FRIEND)]),
+    scenario("a taken lock, to wait for alone", lockAcquire, acquire(waits), held(JVM)),
+    scenario("a lock that was given to it", lockAcquire, acquire({ ...waits, fenced: true }), [
+      ...held(nextField(OURS)),
+      ...waiting(FRIEND),
+    ]),
   ],
   "lock-release": [
     scenario("the last hold", lockRelease, { ...release(), notAfterMs: 0 }, held(ME)),
     scenario("the last hold, in time", lockRelease, release(), held(ME)),
     scenario("an inner hold", lockRelease, release({ heldCount: 2, keptCount: 1 }), held(ME, 2)),
+    scenario("with others in its queue", lockRelease, release({ looks }), [
+      ...held(ME),
+      ...waiting(OURS, FRIEND),
+    ]),
+    scenario("a place in its queue", lockRelease, release({ looks, holder: nextField(OURS) }), [
+      ...held(JVM),
+      ...waiting(OURS, FRIEND),
+    ]),
   ],
   "lock-keep": [scenario("a held lock", lockKeep, release({ keepForMs: 5_000 }), held(ME))],
   "lock-succeed": [
@@ -140,7 +164,10 @@ export const lockScenarios = {
   ],
   "lock-renew": [scenario("a held lock", lockRenew, renewed(ME), held(ME))],
   "lock-confirm": [scenario("a held lock", lockConfirm, confirmed(ME), held(ME))],
-  "lock-force-unlock": [scenario("as it was seen", lockForceUnlock, seen({ [OTHER]: "1" }), held(OTHER))],
+  "lock-force-unlock": [
+    scenario("as it was seen", lockForceUnlock, seen({ [OTHER]: "1" }), held(OTHER)),
+    scenario("with a waiter", lockForceUnlock, seen({ [OTHER]: "1" }), [...held(OTHER), ...waiting(FRIEND)]),
+  ],
   "lock-inspect": [
     scenario("a fair lock", lockInspect, { key: KEY, queueKey: QUEUE, tokenKey: TOKEN, leasesKey: LEASES }, [
       ...held(OTHER),

@@ -14,6 +14,8 @@ interface Lock {
  */
 export class ModelServer {
   readonly locks = new Map<string, Lock>();
+  /** By the lock's key: the clients that wait, the first first. One that has the lock and does not wait is `-` and its id. */
+  readonly queues = new Map<string, readonly string[]>();
   readonly listeners = new Map<string, Set<ChannelListener>>();
   readonly #clock: Clock;
 
@@ -51,9 +53,18 @@ export class ModelServer {
         return [nowMs, "7.2.0"];
       case "lock-acquire":
         if (nowMs > Number(notAfterMs)) return [nowMs, ...keys.map(() => "late")];
+        if (rest[1] === "queued") return [nowMs, this.#acquireQueued(keys[0] ?? "", rest, nowMs)];
         return [nowMs, ...keys.map((key, at) => this.#acquire(key, at, rest, nowMs))];
-      case "lock-release":
-        return [nowMs, ...keys.map((key, at) => this.#release(key, at, rest, nowMs))];
+      case "lock-release": {
+        const looks = rest.length + 1 <= 2 * keys.length;
+        const locks = looks ? keys.slice(0, keys.length / 2) : keys;
+        const ways = looks ? rest.slice(2 * locks.length) : [];
+        const released = (key: string, at: number) => {
+          const reply = this.#release(key, at, looks ? rest.slice(0, 2 * locks.length) : rest, nowMs);
+          return looks ? this.#look(key, at, [rest, ways], reply) : reply;
+        };
+        return [nowMs, ...locks.map(released)];
+      }
       case "lock-succeed":
         return [nowMs, this.#succeed(keys[0] ?? "", rest, nowMs)];
       default:
@@ -70,6 +81,70 @@ export class ModelServer {
     lock.endMs = Math.max(lock.endMs, nowMs + Number(leaseMs));
     this.locks.set(key, lock);
     return "held";
+  }
+
+  #acquireQueued(
+    key: string,
+    [leaseMs = "", , holder = "", waitsOn]: readonly string[],
+    nowMs: number,
+  ): RawReply {
+    const client = holder.slice(0, 36);
+    if (this.locks.get(key)?.holder === `${client}:next`) this.locks.delete(key);
+    const reply = this.#acquire(key, 0, [leaseMs, "0", holder], nowMs);
+    const queue = this.queues.get(key) ?? [];
+    const others = queue.filter((each) => each !== client && !each.startsWith("-"));
+    if (reply === "held") {
+      if (others.length === 0) this.queues.delete(key);
+      else this.queues.set(key, [...without(queue, client), waitsOn === "1" ? client : `-${client}`]);
+      return ["held", "", others.length === 0 ? 0 : waitsOn === "1" ? 2 : 1];
+    }
+    const [status = "", ttlMs = 0, found = ""] = reply as RawReply[];
+    const owner = String(found).slice(0, 36);
+    if (!queue.includes(client) && (owner !== client || others.length > 0))
+      this.queues.set(key, [...without(queue, client), client]);
+    const now = this.queues.get(key) ?? [];
+    const ahead = others.filter((each) => now.indexOf(each) < now.indexOf(client)).length;
+    const stands = now.includes(client) ? 2 : now.includes(`-${client}`) ? 1 : 0;
+    const isTold = now.includes(owner) || now.includes(`-${owner}`);
+    return [status, ttlMs, found, stands, Math.min(2, ahead), isTold ? 1 : 0];
+  }
+
+  /** Gives a free lock to the next client that waits: all who listen are known here. */
+  #look(
+    key: string,
+    at: number,
+    [args, ways]: readonly [readonly string[], readonly string[]],
+    reply: RawReply,
+  ): RawReply {
+    const { [2 * at]: holder = "", [2 * at + 1]: channel = "" } = args;
+    const client = holder.slice(0, 36);
+    const before = this.queues.get(key) ?? [];
+    const leaves = ways[at]?.startsWith("leaves") === true;
+    const isThere = before.includes(client) || before.includes(`-${client}`);
+    if (leaves && isThere && this.locks.get(key)?.holder.startsWith(client)) {
+      this.#setQueue(key, [...without(before, client), `-${client}`]);
+      return ["absent", 1];
+    }
+    const queue = leaves ? without(before, client) : before;
+    this.#setQueue(key, queue);
+    const [next] = queue.filter((each) => each !== client && !each.startsWith("-"));
+    if (typeof reply !== "number") {
+      if (leaves && before[0] === client && next !== undefined) this.publish(`${channel}:${next}`, "turn");
+      return reply;
+    }
+    if (next === undefined) {
+      if (leaves) this.queues.delete(key);
+      return reply;
+    }
+    this.#setQueue(key, without(queue, next));
+    this.locks.set(key, { holder: `${next}:next`, count: 1, endMs: this.#clock.wallMs() + 1_500 });
+    this.publish(`${channel}:${next}`, "turn");
+    return ["given", reply];
+  }
+
+  #setQueue(key: string, queue: readonly string[]): void {
+    if (queue.length === 0) this.queues.delete(key);
+    else this.queues.set(key, queue);
   }
 
   #release(key: string, at: number, args: readonly string[], nowMs: number): RawReply {
@@ -121,4 +196,8 @@ export class ModelServer {
       );
     });
   }
+}
+
+function without(queue: readonly string[], client: string): readonly string[] {
+  return queue.filter((each) => each !== client && each !== `-${client}`);
 }

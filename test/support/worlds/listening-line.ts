@@ -19,7 +19,15 @@ export async function listeningLine() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const lines = new WaitLines(clock, plainSubscriptions(driver, clock, 3_000), SAFETY_MS);
+  const lines = new WaitLines(
+    "",
+    {
+      clock,
+      subscriptions: plainSubscriptions(driver, clock, 3_000),
+      safetyPeriodMs: SAFETY_MS,
+    },
+    true,
+  );
   const waiter = () => new Waiter(clock, undefined, undefined);
   const head = waiter();
   const line = lines.join(LOCK, head);

@@ -27,8 +27,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-line.ts",
-        find: 'this.#deafMs = FIRST_DEAF_MS;\n        this.wake("reconnect");',
-        replace: "this.#deafMs = FIRST_DEAF_MS;",
+        find: 'this.#ownMessage?.lost();\n    this.wake("reconnect");',
+        replace: "this.#ownMessage?.lost();",
       },
     ],
   },

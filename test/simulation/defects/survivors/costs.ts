@@ -24,14 +24,14 @@ export const costs: readonly Survivor[] = [
     "only cost",
     "How long a line lives without messages before it listens again: TTL and safety period carry its waiters.",
     [
-      ["runtime/wait-line.ts", "assignment-dropped", "this.#deafMs = "],
-      ["runtime/wait-line.ts", "assignment-dropped", "this.#listenAgainMs = Number.NEGATIVE_INFINITY;"],
-      ["runtime/wait-line.ts", "<-to-<=", "this.#clock.monotonicMs() < this.#listenAgainMs"],
+      ["runtime/ear.ts", "assignment-dropped", "this.#deafMs = "],
+      ["runtime/ear.ts", "assignment-dropped", "this.againMs = Number.NEGATIVE_INFINITY;"],
+      ["runtime/ear.ts", "<-to-<=", "clock.monotonicMs() < this.againMs"],
     ],
   ),
   ...alike("only cost", "An alarm that would do is set anew.", [
-    ["runtime/wait-line.ts", "assignment-dropped", "this.#alarmMs = untilMs;"],
-    ["runtime/wait-line.ts", "<=-to-<", "this.#alarmMs <= untilMs"],
+    ["runtime/line-alarm.ts", "assignment-dropped", "this.#atMs = ms;"],
+    ["runtime/line-alarm.ts", "<=-to-<", "this.#atMs <= ms"],
   ]),
   ...alike(
     "only cost",

@@ -8,8 +8,8 @@ export const seenInLines: readonly Survivor[] = [
     [
       [
         "runtime/wait-line.ts",
-        "59:call-dropped",
-        "if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();",
+        "88:call-dropped",
+        "if (this.#services.subscriptions.isOpen(this.#ownChannel ?? this.awaited.channel)) this.listen();",
       ],
     ],
   ),
@@ -18,13 +18,13 @@ export const seenInLines: readonly Survivor[] = [
     "test/unit/wait-lines.test.ts: is forgotten with its last waiter: the next one finds a fresh one",
     [
       ["runtime/wait-line.ts", "5:assignment-dropped", "this.#askAgainMs = Number.NEGATIVE_INFINITY;"],
-      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#sighting = undefined;"],
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.sighting = undefined;"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: is no reason to wake the next in line, which sleeps on until it is",
-    [["runtime/wait-line.ts", "55:<=-to->", "return this.#alarm !== undefined && this.#alarmMs <= untilMs;"]],
+    [["runtime/line-alarm.ts", "52:<=-to->", "return this.#timer !== undefined && this.#atMs <= ms;"]],
   ),
   ...alike(
     "a test sees it",
@@ -44,18 +44,14 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: is woken by the 0 of a release and by no other message",
-    [["runtime/wait-line.ts", "11:call-dropped", 'this.wake("message");']],
+    [["runtime/wait-line.ts", "5:call-dropped", 'this.wake("message");']],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: is worth while after the safety period at the latest, of which 0 is drawn",
     [
-      ["runtime/wait-line.ts", "7:assignment-dropped", "this.#alarm = undefined;"],
-      [
-        "runtime/wait-line.ts",
-        "24:!==-to-===",
-        "return this.#alarm !== undefined && this.#alarmMs <= untilMs;",
-      ],
+      ["runtime/line-alarm.ts", "7:assignment-dropped", "this.#timer = undefined;"],
+      ["runtime/line-alarm.ts", "24:!==-to-===", "return this.#timer !== undefined && this.#atMs <= ms;"],
     ],
   ),
   ...alike(
@@ -83,19 +79,19 @@ export const seenInLines: readonly Survivor[] = [
         "65:+-to--",
         "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
-      ["runtime/wait-line.ts", "38:!==-to-===", "const listening = this.#unlisten !== undefined;"],
-      ["runtime/wait-line.ts", "7:call-dropped", "this.head?.wake();"],
+
+      ["runtime/line-alarm.ts", "7:call-dropped", "this.#ring();"],
       [
-        "runtime/wait-line.ts",
+        "runtime/line-alarm.ts",
         "5:assignment-dropped",
-        "this.#alarm = this.#clock.schedule(Math.max(untilMs - this.#clock.monotonicMs(), 0), ring, true);",
+        "this.#timer = this.#clock.schedule(Math.max(ms - this.#clock.monotonicMs(), 0), ring, true);",
       ],
       [
-        "runtime/wait-line.ts",
-        "38:||-to-&&",
-        "if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;",
+        "runtime/ear.ts",
+        "37:||-to-&&",
+        "if (this.unlisten !== undefined || clock.monotonicMs() < this.againMs) return;",
       ],
-      ["runtime/wait-line.ts", "9:call-dropped", 'this.wake("reconnect");'],
+      ["runtime/wait-line.ts", "5:call-dropped", 'this.wake("reconnect");'],
     ],
   ),
   ...alike(
@@ -106,10 +102,10 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: listens once, however often it is told to, and no more when it is empty",
-    [["runtime/wait-line.ts", "7:call-dropped", "this.#unlisten?.();"]],
+    [["runtime/ear.ts", "5:call-dropped", "this.unlisten?.();"]],
   ),
   ...alike("a test sees it", "test/unit/wait-lines.test.ts: remembers who was seen, and when", [
-    ["runtime/wait-line.ts", "5:assignment-dropped", "this.#sighting = { holder, ttlMs, seenMs };"],
+    ["runtime/wait-line.ts", "5:assignment-dropped", "this.sighting = { holder, ttlMs, seenMs };"],
   ]),
   ...alike(
     "a test sees it",

@@ -51,8 +51,8 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/hand-off.ts", "14:||-to-&&"],
       [
         "locks/own-release.ts",
-        "3:call-dropped",
-        "lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);",
+        "8:call-dropped",
+        "else line?.freed(lock.client.knowsListeners ? heard : undefined);",
       ],
     ],
   ),

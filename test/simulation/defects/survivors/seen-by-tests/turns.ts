@@ -10,12 +10,12 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: do not take one who has heard of a release for themselves while they do not listen, and test/unit/wait-lines-own-release.test.ts: does not come when nothing was freed: the next one is another's",
-    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#expectsOwn = false;"]],
+    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#ownMessage = undefined;"]],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: does not come when nobody has heard of it: the next one is another's",
-    [["runtime/wait-line.ts", "22:assignment-dropped", "if (heard === 0) this.#expectsOwn = false;"]],
+    [["runtime/own-message.ts", "22:assignment-dropped", "if (heard === 0) this.#isExpected = false;"]],
   ),
   ...alike(
     "a test sees it",
@@ -25,7 +25,7 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: is as long after one in which another client has freed it",
-    [["runtime/wait-line.ts", "11:call-dropped", "this.#yields?.used(this.#clock.monotonicMs());"]],
+    [["runtime/wait-line.ts", "5:call-dropped", "this.#yields?.used(this.#clock.monotonicMs());"]],
   ),
   ...alike(
     "a test sees it",
@@ -39,37 +39,37 @@ export const seenInTurns: readonly Survivor[] = [
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: is no news to a line, but the next message is",
     [
+      ["runtime/wait-line.ts", "5:call-dropped", "this.#ownMessage.expect(hears);"],
+      [
+        "runtime/ear.ts",
+        "26:!==-to-===",
+        "return this.unlisten !== undefined && this.#services.subscriptions.isOpen(this.channel);",
+      ],
+      ["runtime/own-message.ts", "34:||-to-&&", "const own = this.#isExpected || this.#wasIgnored ? 1 : 0;"],
       [
         "runtime/wait-line.ts",
         "5:assignment-dropped",
-        "this.#expectsOwn = this.#unlisten !== undefined && this.#subscriptions.isOpen(this.awaited.channel);",
+        "this.#yields ??= new Yields(this.#services.usableYield);",
       ],
-      [
-        "runtime/wait-line.ts",
-        "39:!==-to-===",
-        "this.#expectsOwn = this.#unlisten !== undefined && this.#subscriptions.isOpen(this.awaited.channel);",
-      ],
-      ["runtime/wait-line.ts", "34:||-to-&&", "const own = this.#expectsOwn || this.#hasIgnored ? 1 : 0;"],
-      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#yields ??= new Yields(this.#usableYield);"],
       [
         "runtime/wait-line.ts",
         "52:===-to-!==",
         "const yieldMs = this.#yields.next(nowMs, heard === undefined ? undefined : heard - own);",
       ],
       ["runtime/wait-line.ts", "24:call-dropped", "if (yieldMs === 0) this.wake();"],
-      ["runtime/wait-line.ts", "11:assignment-dropped", "this.#expectsOwn = false;"],
-      ["runtime/wait-line.ts", "11:assignment-dropped", "this.#hasIgnored = true;"],
+      ["runtime/own-message.ts", "5:assignment-dropped", "this.#isExpected = false;"],
+      ["runtime/own-message.ts", "5:assignment-dropped", "this.#wasIgnored = true;"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: is none either when it comes after the answer",
-    [["runtime/wait-line.ts", "15:===-to-!==", "if (heard === 0) this.#expectsOwn = false;"]],
+    [["runtime/own-message.ts", "15:===-to-!==", "if (heard === 0) this.#isExpected = false;"]],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: is nothing to those who come after the line was empty, and test/unit/wait-lines-own-release.test.ts: was so once the lock was freed, and test/unit/wait-lines-own-release.test.ts: was another's when nothing was freed, and is news once",
-    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#hasIgnored = false;"]],
+    [["runtime/own-message.ts", "5:assignment-dropped", "this.#wasIgnored = false;"]],
   ),
   ...alike(
     "a test sees it",
@@ -83,26 +83,23 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: may have been missed when messages begin to arrive anew: the next one is another's",
-    [["runtime/wait-line.ts", "9:assignment-dropped", "this.#expectsOwn = false;"]],
+    [["runtime/own-message.ts", "5:assignment-dropped", "this.#isExpected = false;"]],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: one who has heard of a release is another while the line does not hear yet",
     [
       [
-        "runtime/wait-line.ts",
-        "53:&&-to-||",
-        "this.#expectsOwn = this.#unlisten !== undefined && this.#subscriptions.isOpen(this.awaited.channel);",
+        "runtime/ear.ts",
+        "40:&&-to-||",
+        "return this.unlisten !== undefined && this.#services.subscriptions.isOpen(this.channel);",
       ],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: was another's when nothing was freed, and is news once",
-    [
-      ["runtime/wait-line.ts", "9:not-dropped", "if (!this.#hasIgnored) return;"],
-      ["runtime/wait-line.ts", "5:call-dropped", "this.wake();"],
-    ],
+    [["runtime/wait-line.ts", "31:call-dropped", "if (wasIgnored || isDeaf) this.wake();"]],
   ),
   ...alike(
     "a test sees it",
@@ -123,18 +120,12 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: a head that sleeps is woken when listening fails, to try it again, and test/unit/wait-lines.test.ts: tries again after a failure, with growing pauses, and then asks once",
-    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#unlisten = undefined;"]],
+    [["runtime/ear.ts", "9:assignment-dropped", "this.unlisten = undefined;"]],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: a head that sleeps is woken when listening fails, to try it again",
-    [
-      [
-        "runtime/wait-line.ts",
-        "5:assignment-dropped",
-        "this.#listenAgainMs = this.#clock.monotonicMs() + this.#deafMs;",
-      ],
-    ],
+    [["runtime/ear.ts", "9:assignment-dropped", "this.againMs = clock.monotonicMs() + this.#deafMs;"]],
   ),
   ...alike(
     "a test sees it",
@@ -144,7 +135,7 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: a line that is left empty takes its alarm with it",
-    [["runtime/wait-line.ts", "5:call-dropped", "this.#alarm?.cancel();"]],
+    [["runtime/wait-line.ts", "7:call-dropped", "this.#alarm?.cancel();"]],
   ),
   ...alike(
     "a test sees it",
@@ -169,6 +160,6 @@ export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: whoever comes after a line was empty is woken by an alarm of its own",
-    [["runtime/wait-line.ts", "7:assignment-dropped", "this.#alarm = undefined;"]],
+    [["runtime/line-alarm.ts", "5:assignment-dropped", "this.#timer = undefined;"]],
   ),
 ];

@@ -1,0 +1,27 @@
+import { nextField } from "../protocol/lock-calls.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { releasesOf } from "./lowering.js";
+
+/**
+ * No call of this client waits for the lock any more: takes the client out of the lock's queue. If the lock was given to it at this very
+ * moment, it is given to the next. The last call may be that of a spin lock, which itself stands in no queue.
+ */
+export function leaveQueue(lock: LockIdentity): void {
+  const { client, key, kind } = lock;
+  if (!client.lines.mayStand(lock.id)) return;
+  const locks = releasesOf({ ...lock, queues: true }, [nextField(client.id)]);
+  client.inBackground(async () => {
+    try {
+      const { reply } = await client.commands.exchange(kind.release, key, (notAfterMs) => ({
+        notAfterMs,
+        locks,
+      }));
+      const [answer] = reply;
+      // A call of this client has the lock: its release is to look into the queue, as others that wait rely on it.
+      if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(lock.id);
+    } finally {
+      // A call that came meanwhile may have asked for a place before this took the client out: it asks once more.
+      client.lines.of(lock.id)?.wake();
+    }
+  });
+}

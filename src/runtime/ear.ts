@@ -1,0 +1,71 @@
+import type { Clock } from "../clock.js";
+import type { Subscriptions } from "./subscriptions.js";
+
+/** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
+const FIRST_DEAF_MS = 250;
+
+export interface EarServices {
+  readonly clock: Clock;
+  readonly subscriptions: Subscriptions;
+  readonly safetyPeriodMs: number;
+}
+
+/** Whom an ear tells. */
+export interface Hearer {
+  onMessage(message: string): void;
+  /** Messages begin to arrive; what was published before may have been missed. */
+  onReady(): void;
+  /** It does not listen any more, and may try again from `againMs` on. */
+  onFailure(): void;
+}
+
+/** Listens to one channel, on and off. After a failure it pauses before it listens again. */
+export class Ear {
+  readonly channel: string;
+  /** Ends the listening; undefined while it does not listen. Set by the ear. */
+  unlisten: (() => void) | undefined;
+  /** On the monotonic clock: from then on it may listen. The next pause after a failure is `#deafMs`. */
+  againMs: number = Number.NEGATIVE_INFINITY;
+  readonly #services: EarServices;
+  readonly #hearer: Hearer;
+  #deafMs = FIRST_DEAF_MS;
+
+  constructor(services: EarServices, channel: string, hearer: Hearer) {
+    this.#services = services;
+    this.channel = channel;
+    this.#hearer = hearer;
+  }
+
+  /** Whether it hears what is said from now on. */
+  get hears(): boolean {
+    return this.unlisten !== undefined && this.#services.subscriptions.isOpen(this.channel);
+  }
+
+  /** Listens, unless it does so already or pauses after a failure. */
+  listen(): void {
+    const { clock, subscriptions, safetyPeriodMs } = this.#services;
+    if (this.unlisten !== undefined || clock.monotonicMs() < this.againMs) return;
+    const listener = {
+      onMessage: (message: string) => this.#hearer.onMessage(message),
+      onReady: () => {
+        this.#deafMs = FIRST_DEAF_MS;
+        this.#hearer.onReady();
+      },
+      onFailure: () => {
+        this.unlisten = undefined;
+        this.againMs = clock.monotonicMs() + this.#deafMs;
+        this.#deafMs = Math.min(2 * this.#deafMs, safetyPeriodMs);
+        this.#hearer.onFailure();
+      },
+    };
+    this.unlisten = subscriptions.listen(this.channel, listener);
+  }
+
+  /** Ends the listening, and forgets that it has failed. */
+  rest(): void {
+    this.unlisten?.();
+    this.unlisten = undefined;
+    this.againMs = Number.NEGATIVE_INFINITY;
+    this.#deafMs = FIRST_DEAF_MS;
+  }
+}

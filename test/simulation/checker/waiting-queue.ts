@@ -1,0 +1,178 @@
+import { clientChannel, lockChannel, NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
+import type { ScriptCall } from "../../../src/protocol/script-call.js";
+import type { SimServer } from "../world/sim-server.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { PendingCall } from "./calls.js";
+import type { Checker } from "./checker.js";
+import { clientOf } from "./fields.js";
+import type { Trouble } from "./trouble.js";
+
+const US = 1_000;
+/** As in waiting.lua: for so long a lock is given to a client that waits, which has taken it by then. */
+const GIVEN_MS = 1_500;
+/** The member that says that the latest release has given the lock away. */
+const GIVEN = "given";
+/** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
+const ECHO_US = 20_000 * US;
+/** What a client that waits asks in a row, until it stands in the queue: two subscriptions and three questions, one way each. */
+const WAYS = 12;
+/** What a client is given and does not want it has given back by then, besides the ways. */
+const PASSED_ON_MS = 200;
+/** One that a release of its own client took out of the queue asks anew after a lock that was given to another one is free again. */
+const STANDS_AGAIN_US = (GIVEN_MS + 500) * US;
+
+/** A lock and its queue, as its server has them. */
+interface Found {
+  readonly holders: readonly string[];
+  /** The clients that wait, and their places, the first first. */
+  readonly places: ReadonlyMap<string, number>;
+  /** Whether the latest release has given the lock away. */
+  readonly wasGiven: boolean;
+}
+
+/** What a command has done, and the clients that waited before it, but for that of its sender. */
+interface Change {
+  readonly before: Found;
+  readonly after: Found;
+  readonly others: readonly string[];
+}
+
+/** The clients of a fleet. */
+export interface Clients {
+  /** The client of a process. */
+  idOf(process: string): string | undefined;
+  /** Whether a process lives, goes on, and has not been closed. */
+  isWell(process: string): boolean;
+  /** Whether messages of a channel reach a process. */
+  hears(process: string, channel: string): boolean;
+  /** How long a message takes to the slowest process, at most. */
+  wayUs(): number;
+}
+
+/**
+ * Watches the queue of the clients that wait for one lock: who is given the lock, for how long, and that each stands where it came. A client
+ * that nobody hears for is passed over; nobody else is.
+ */
+export class WaitingQueue {
+  readonly #name: string;
+  readonly #time: VirtualTime;
+  readonly #checker: Checker;
+  readonly #trouble: Trouble;
+  readonly #clients: Clients;
+  #before: Found | undefined;
+
+  constructor(name: string, time: VirtualTime, checker: Checker, trouble: Trouble, clients: Clients) {
+    this.#name = name;
+    this.#time = time;
+    this.#checker = checker;
+    this.#trouble = trouble;
+    this.#clients = clients;
+  }
+
+  starts(server: SimServer, { keys }: ScriptCall): void {
+    this.#before = keys.includes(this.#name) ? this.#look(server) : undefined;
+  }
+
+  ran(server: SimServer, { script, keys }: ScriptCall, by: string): void {
+    const before = this.#before;
+    if (before === undefined) return;
+    const after = this.#look(server);
+    const own = this.#clients.idOf(by);
+    const others = [...before.places.keys()].filter((client) => client !== own);
+    this.#keepPlaces(before, after, own);
+    const given = after.holders.filter(
+      (field) => field.endsWith(NEXT_ENDING) && !before.holders.includes(field),
+    );
+    for (const field of given) this.#lookAtGiven(server, clientOf(field), { before, after, others });
+    const looks = script.name === "lock-release" && keys.includes(waitingKey(this.#name));
+    const isFreed = before.holders.length > 0 && after.holders.length === 0;
+    // Where others hear of each release, every other one leaves the lock to the fastest.
+    if (!looks || !isFreed || (before.wasGiven && !after.wasGiven)) return;
+    const waiting = others.find((client) => this.#isHeard(server, client));
+    if (waiting !== undefined) this.#fail(`${by} has freed it, and ${waiting} was not given it, who waits`);
+  }
+
+  /** Where nothing has befallen the fleet: a client that waits for others stands in the queue, or hears of each release. */
+  glance(server: SimServer, pending: Iterable<PendingCall>): void {
+    const { nowUs } = this.#time;
+    const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
+    const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
+    if (nowUs < quietUs + leastUs) return;
+    const { holders, places } = this.#look(server);
+    const calls = [...pending];
+    this.#lookWhoTakesIt(server, holders, calls);
+    for (const { process, what, names, startUs, isAlone, sharesId, isDead } of calls) {
+      const client = this.#clients.idOf(process);
+      if (client === undefined || !this.#clients.isWell(process) || isDead()) continue;
+      if (!isAlone || sharesId || names.length !== 1) continue;
+      if (names[0] !== this.#name || nowUs - startUs < leastUs) continue;
+      if (holders.length === 0 || holders.some((field) => clientOf(field) === client)) continue;
+      if (places.has(client) || this.#clients.hears(process, lockChannel(this.#name))) continue;
+      this.#fail(`${what} waits since ${startUs / US} ms, and its client does not stand there`);
+    }
+  }
+
+  /** What was given to a client that gives up its last call in this moment it passes on. */
+  #lookWhoTakesIt(server: SimServer, holders: readonly string[], calls: readonly PendingCall[]): void {
+    const client = clientOf(holders.find((field) => field.endsWith(NEXT_ENDING)) ?? "");
+    const leftMs = Number(server.command("PTTL", this.#name));
+    if (client === "" || GIVEN_MS - leftMs < PASSED_ON_MS + (WAYS * this.#clients.wayUs()) / US) return;
+    const isTheirs = ({ process, names }: PendingCall) =>
+      this.#clients.idOf(process) === client && names.includes(this.#name);
+    if (!calls.some(isTheirs)) this.#fail(`${client} keeps what it was given, and no call of it waits`);
+  }
+
+  #lookAtGiven(server: SimServer, client: string, { before, after, others }: Change): void {
+    if (!others.includes(client)) {
+      this.#fail(`it was given to ${client}, who did not wait for another one`);
+      return;
+    }
+    if (!this.#isHeard(server, client)) this.#fail(`it was given to ${client}, for whom nobody listens`);
+    const hasStrangers = server.channels.includes(lockChannel(this.#name));
+    if (before.wasGiven && before.holders.length > 0 && hasStrangers)
+      this.#fail(`it was given to ${client}, and to another one before: others who hear of it had no turn`);
+    const ttlMs = Number(server.command("PTTL", this.#name));
+    if (after.holders.length > 1 || ttlMs < 0 || ttlMs > GIVEN_MS)
+      this.#fail(`it was given to ${client} for ${ttlMs} ms, beside ${after.holders.length - 1} others`);
+    if (after.places.has(client)) this.#fail(`it was given to ${client}, who waits on`);
+    const passedOver = others
+      .slice(0, others.indexOf(client))
+      .find((other) => after.places.has(other) || this.#isHeard(server, other));
+    if (passedOver !== undefined) this.#fail(`it was given to ${client}, and ${passedOver} stood before`);
+  }
+
+  /** Each stands where it came, until its own client leaves. */
+  #keepPlaces({ places: before }: Found, { places: after }: Found, own: string | undefined): void {
+    for (const [client, place] of after) {
+      const was = before.get(client);
+      const last = Math.max(0, ...[...before].flatMap(([other, its]) => (other === client ? [] : [its])));
+      if (was === place) continue;
+      if (client !== own) this.#fail(`another one has moved ${client} from ${was} to ${place}`);
+      else if (place <= last) this.#fail(`${client} has come to ${place}, and others wait up to ${last}`);
+    }
+  }
+
+  /** Whether somebody listens for a client, and may be told. */
+  #isHeard(server: SimServer, client: string): boolean {
+    const channel = clientChannel(lockChannel(this.#name), client);
+    return !server.refusesPublish && server.channels.includes(channel);
+  }
+
+  #look(server: SimServer): Found {
+    const [holders, members] = [
+      server.command("HKEYS", this.#name),
+      server.command("ZRANGE", waitingKey(this.#name), 0, -1, "WITHSCORES"),
+    ] as [readonly unknown[], readonly unknown[]];
+    const places = new Map<string, number>();
+    let wasGiven = false;
+    for (let at = 0; at < members.length; at += 2) {
+      if (String(members[at]) === GIVEN) wasGiven = true;
+      else if (Number(members[at + 1]) > 0) places.set(String(members[at]), Number(members[at + 1]));
+    }
+    return { holders: holders.map(String), places, wasGiven };
+  }
+
+  #fail(what: string): void {
+    this.#checker.fail("order", `the queue of "${this.#name}": ${what}`);
+  }
+}

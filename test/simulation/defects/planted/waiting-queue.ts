@@ -1,0 +1,178 @@
+import type { Defect } from "../defect.js";
+
+const KINDS = ["lock", "non-reentrant", "fenced"];
+const RELEASE = "src/protocol/scripts/lock-release.lua";
+const ACQUIRE = "src/protocol/scripts/lock-acquire.lua";
+
+/** The queue of the clients that wait for a plain lock. */
+export const waitingQueueDefects: readonly Defect[] = [
+  {
+    name: "release-that-does-not-look",
+    promise: "A client that stands in the queue of a lock looks there when it frees the lock.",
+    shows: "The first two know that the holder will look, and listen to nothing else.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-lines.ts",
+        find: "if (!this.#services.waitedFor.has(lockId)) return undefined;",
+        replace: "if (lockId !== \"\") return undefined;",
+      },
+    ],
+  },
+  {
+    name: "given-without-a-message",
+    promise: "A client that a lock is given to is told.",
+    shows: "A release gives the lock to the first of the queue, which waits on until that has run out.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: 'if tell(first, "turn") > 0 or not counts_all then',
+        replace: "if #others > 0 then",
+      },
+    ],
+  },
+  {
+    name: "given-to-one-who-is-gone",
+    promise: "A client that nobody listens for is not given the lock.",
+    shows: "A process dies, or loses its connection, while it stands first in the queue.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: 'if tell(first, "turn") > 0 or not counts_all then',
+        replace: 'if tell(first, "turn") >= 0 then',
+      },
+    ],
+  },
+  {
+    name: "given-without-end",
+    promise: "A lock that was given away and is not taken is free soon.",
+    shows: "The client that was given the lock dies, or a look comes in between.",
+    kinds: KINDS,
+    edits: [{ file: RELEASE, find: 'redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1', replace: "false" }],
+  },
+  {
+    name: "given-again-and-again",
+    promise: "Those who are in no queue get their turn, too.",
+    shows:
+      "A client that waits by an answer of before the queue was used hears of releases, and each of them gives the lock away.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: 'redis.pcall("ZREM", queue, GIVEN) == 1',
+        replace: "false",
+      },
+    ],
+  },
+  {
+    name: "given-to-itself",
+    promise: "A client whose calls wait on gives the lock to another one that waits.",
+    shows: "A client with two tasks frees the lock, and stands in the queue before another client.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/waiting.lua",
+        find: "if found[i] ~= client and #others < 2 then",
+        replace: "if #others < 2 then",
+      },
+    ],
+  },
+  {
+    name: "queue-without-end",
+    promise: "The queue of a lock that nobody wants any more goes away.",
+    shows:
+      "The only client in the queue is given the lock, while another one listens to the channel of the lock.",
+    origin: "the queue of a plain lock",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: 'redis.pcall("PEXPIRE", queue, QUEUE_MS)',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "leave-keeps-what-was-given",
+    promise: "A call that gives up in the moment in which its client is given the lock passes it on.",
+    shows: "A signal aborts the only call of a client between the release and its message.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/locks/leave-queue.ts",
+        find: "[nextField(client.id)]",
+        replace: '[client.id + nextField("").slice(0, 2)]',
+      },
+    ],
+  },
+  {
+    name: "given-and-refused",
+    promise: "A client takes the lock that was given to it.",
+    shows: "It asks, and finds the field that keeps the lock for it.",
+    kinds: KINDS,
+    edits: [{ file: ACQUIRE, find: 'redis.pcall("HDEL", lock, next_field(client))', replace: "" }],
+  },
+  {
+    name: "waits-on-in-no-place",
+    promise: "A client that enters, and has further calls that wait, stands in the queue.",
+    shows: "Its release gives the lock to another client, which frees it.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: ACQUIRE,
+        find: "    stands = to_the_end()\n  elseif #others > 0",
+        replace: "    stands = 2\n  elseif #others > 0",
+      },
+    ],
+  },
+  {
+    name: "has-it-taken-for-waits",
+    promise: "A client that has the lock, and gives it away, asks for its other calls.",
+    shows: "A second call comes between the question of the first and its answer.",
+    origin: "the queue of a plain lock",
+    kinds: KINDS,
+    edits: [
+      { file: "src/protocol/lock-calls.ts", find: "waits: stands === 2", replace: "waits: stands !== 0" },
+    ],
+  },
+  {
+    name: "left-before-it-came",
+    promise: "A call that comes while its client leaves the queue has a place there.",
+    shows: "The leave of a call that gave up arrives after the question of the next one.",
+    origin: "the queue of a plain lock",
+    kinds: KINDS,
+    edits: [
+      { file: "src/locks/leave-queue.ts", find: "client.lines.of(lock.id)?.wake();", replace: "" },
+      { file: "src/runtime/wait-lines.ts", find: "else line.ears?.hasLeft();", replace: "" },
+    ],
+  },
+  {
+    name: "left-though-it-has-the-lock",
+    promise: "A client that others rely on to look into the queue does so.",
+    shows: "Its second call gives up, and then the first frees the lock.",
+    origin: "the queue of a plain lock",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/locks/leave-queue.ts",
+        find: 'if (answer?.status !== "absent" || answer.stands !== true) client',
+        replace: "void answer;\n      client",
+      },
+    ],
+  },
+  {
+    name: "deaf-to-those-who-do-not-look",
+    promise: "The first of a queue hears of a release that does not look into the queue.",
+    shows: "Somebody who came to a free lock frees it while clients wait.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/line-ears.ts",
+        find: "if ((!waits || (ahead < 2 && !isTold)) && isElsewhere) this.#all.listen();\n    else ",
+        replace: "",
+      },
+    ],
+  },
+];
