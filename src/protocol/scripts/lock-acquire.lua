@@ -209,8 +209,8 @@ local function refused_to(ttl_ms, found)
   end
   local owner = client_of(found)
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  if is_new and is_told == 0 and #others == 0 then
-    -- Where calls of the holder's client wait for it as well, that hears of the first who waits.
+  -- Where calls of the holder's client wait for it as well, that hears of the first who waits. A JVM listens to no such channel.
+  if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end
   return { "busy", ttl_ms, found, stands, ahead, is_told }
