@@ -15,7 +15,7 @@ export const waitingQueueDefects: readonly Defect[] = [
       {
         file: "src/runtime/wait-lines.ts",
         find: "if (!this.#services.waitedFor.has(lockId)) return undefined;",
-        replace: "if (lockId !== \"\") return undefined;",
+        replace: 'if (lockId !== "") return undefined;',
       },
     ],
   },
