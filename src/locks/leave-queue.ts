@@ -1,6 +1,6 @@
 import { nextField } from "../protocol/lock-calls.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { releasesOf } from "./lowering.js";
+import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
  * No call of this client waits for the lock any more: takes the client out of the lock's queue. If the lock was given to it at this very
@@ -9,12 +9,12 @@ import { releasesOf } from "./lowering.js";
 export function leaveQueue(lock: LockIdentity): void {
   const { client, key, kind } = lock;
   if (!client.lines.mayStand(lock.id)) return;
-  const locks = releasesOf({ ...lock, queues: true }, [nextField(client.id)]);
+  const sendings = sendingsOf(client, releasesOf({ ...lock, queues: true }, [nextField(client.id)]));
   client.inBackground(async () => {
     try {
       const { reply } = await client.commands.exchange(kind.release, key, (notAfterMs) => ({
         notAfterMs,
-        locks,
+        locks: sendings(),
       }));
       const [answer] = reply;
       // A call of this client has the lock: its release is to look into the queue, as others that wait rely on it.

@@ -1,3 +1,4 @@
+import type { Client } from "../client.js";
 import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
@@ -54,6 +55,22 @@ export function releasesOf(
   });
 }
 
+/**
+ * What each sending of a command of such releases tells, one after the other. While a slot moves, a cluster refuses a command about two
+ * keys of which it has one: all sendings but the first are about the locks alone.
+ */
+export function sendingsOf(
+  { commands }: Pick<Client, "commands">,
+  releases: readonly Release[],
+): () => readonly Release[] {
+  let next = releases;
+  return () => {
+    const now = next;
+    if (commands.inCluster) next = releases.map((release) => ({ ...release, looks: undefined }));
+    return now;
+  };
+}
+
 /** The script that ends the last hold of a stay: it frees the lock, or keeps it for a while. */
 export function lastRelease(
   { kind }: LockIdentity,
@@ -78,9 +95,10 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   /** Whether it publishes that the lock is free. */
   readonly #isFreeing: boolean;
   readonly #repeated: boolean;
-  readonly #looks: LookIntoQueue | undefined;
-  /** Whether it was sent before. */
-  #wasSent = false;
+  /** How the next sending looks into the queue. */
+  #looks: LookIntoQueue | undefined;
+  /** How the latest has done so. */
+  #looked: LookIntoQueue | undefined;
   /** Undefined before the first sending, and without a limit. */
   #deadline: Deadline | undefined;
   /** The shortest TTL that it may have written. */
@@ -136,9 +154,10 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     }
     const { channel } = this.#lock;
     const keepForMs = this.#keepForMs;
-    // While a slot moves, a cluster refuses a command about two keys of which it has one: the next sending is about the lock alone.
-    const looks = this.#wasSent && commands.inCluster ? undefined : this.#looks;
-    this.#wasSent = true;
+    const looks = this.#looks;
+    this.#looked = looks;
+    // As in `sendingsOf`.
+    if (commands.inCluster) this.#looks = undefined;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel, looks };
   }
 
@@ -164,7 +183,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
-    else if (this.#isFreeing) freed(this.#lock, answer, this.#looks);
+    else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
       // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());

@@ -6,7 +6,7 @@ import type { ServerRecord } from "../threads/server-record.js";
 import type { Stay } from "../threads/stay.js";
 import type { Step } from "../threads/wanted.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { lastRelease, releasesOf, type Sending, sendRelease } from "./lowering.js";
+import { lastRelease, releasesOf, type Sending, sendingsOf, sendRelease } from "./lowering.js";
 import { isNamedBy, sendName } from "./naming.js";
 
 interface Pauses {
@@ -204,14 +204,14 @@ class Reconciler {
     const { client, key } = this.#lock;
     const record = this.#record;
     const { field, chain } = this.#stay;
-    const locks = releasesOf(this.#lock, record.names(field), record);
+    const sendings = sendingsOf(client, releasesOf(this.#lock, record.names(field), record));
     const script = lastRelease(this.#lock, record);
     // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
     if (!record.isNamed) {
       record.namesLeft();
       if (chain?.isOver === false) record.endTurn();
     }
-    await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }));
+    await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks: sendings() }));
     record.namesFreed(false);
     return 0;
   }

@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
 import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
-import { releasesOf } from "./lowering.js";
+import { releasesOf, sendingsOf } from "./lowering.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
 const BATCH_SIZE = 100;
@@ -28,9 +28,11 @@ export function releaseEverything(client: Client, free: boolean): void {
     const alike = releases.map((release) => ({ ...release, looks: release.looks ?? looks }));
     for (const batch of batches(client.commands, alike, BATCH_SIZE)) {
       client.inBackground(() =>
-        inParts(batch, async (locks, divisible) => {
-          const [{ key = "" } = {}] = locks;
-          await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }), { divisible });
+        inParts(batch, async (part, divisible) => {
+          const [{ key = "" } = {}] = part;
+          const sendings = sendingsOf(client, part);
+          const input = () => ({ notAfterMs: 0, locks: sendings() });
+          await client.commands.exchange(script, key, input, { divisible });
         }),
       );
     }

@@ -1,6 +1,6 @@
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
-import type { ReleaseAnswer } from "../protocol/lock-calls.js";
+import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
 import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
@@ -8,7 +8,7 @@ import type { Hold } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { Lowering, lastRelease, releasesOf, sendRelease } from "./lowering.js";
+import { Lowering, lastRelease, releasesOf, sendingsOf, sendRelease } from "./lowering.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 import { confirm, reconcile } from "./reconciler.js";
 
@@ -203,12 +203,16 @@ function lowered(
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;
   const { inRedis } = hold.stay;
-  const locks = releasesOf(lock, names, inRedis);
+  const sendings = sendingsOf(client, releasesOf(lock, names, inRedis));
+  let locks: readonly Release[] = [];
   const isKept = inRedis.keepForMs > 0;
   if (!isKept) freeing(lock);
   try {
     const script = lastRelease(lock, inRedis);
-    const sent = await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }));
+    const sent = await client.commands.exchange(script, key, () => {
+      locks = sendings();
+      return { notAfterMs: 0, locks };
+    });
     const reply = sent.reply.find(({ status }) => status === "released") ??
       sent.reply[0] ?? { status: "absent" };
     if (reply.status !== "released") notFreed(lock);

@@ -19,7 +19,6 @@ export class WaitLines {
   #empty = 0;
   /** Whether a server knows all who listen to a channel. */
   readonly #countsAll: boolean;
-
   readonly #clientId: string;
 
   /** @param countsAll whether a server knows all who listen to a channel */

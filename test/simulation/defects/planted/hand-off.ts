@@ -83,7 +83,7 @@ export const handOffDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/reconciler.ts",
-        find: "await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }));",
+        find: "await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks: sendings() }));",
         replace: "void [client, kind, key, locks];",
       },
     ],
