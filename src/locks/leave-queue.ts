@@ -1,4 +1,4 @@
-import { nextField } from "../protocol/lock-calls.js";
+import { nextField } from "../protocol/names.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
@@ -8,8 +8,10 @@ import { releasesOf, sendingsOf } from "./lowering.js";
  */
 export function leaveQueue(lock: LockIdentity): void {
   const { client, key, kind } = lock;
-  if (!client.lines.mayStand(lock.id)) return;
-  const sendings = sendingsOf(client, releasesOf({ ...lock, queues: true }, [nextField(client.id)]));
+  const releases = releasesOf({ ...lock, queues: true }, [nextField(client.id)]);
+  const looks = releases[0]?.looks;
+  if (looks === undefined) return;
+  const sendings = sendingsOf(client, releases);
   client.inBackground(async () => {
     try {
       const { reply } = await client.commands.exchange(kind.release, key, (notAfterMs) => ({
@@ -18,7 +20,7 @@ export function leaveQueue(lock: LockIdentity): void {
       }));
       const [answer] = reply;
       // A call of this client has the lock: its release is to look into the queue, as others that wait rely on it.
-      if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(lock.id);
+      if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(lock.id, looks);
     } finally {
       // A call that came meanwhile may have asked for a place before this took the client out: it asks once more.
       client.lines.of(lock.id)?.wake();

@@ -1,4 +1,4 @@
-import { KEPT_ENDING, NEXT_ENDING } from "./names.js";
+import { KEPT_ENDING } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -154,10 +154,9 @@ export interface LookIntoQueue {
   readonly leaves: boolean;
   /** Whether the server knows all who listen to a channel. */
   readonly countsAll: boolean;
+  /** What last told this client that others may wait: an object for each time. Not sent. */
+  readonly asOf: object;
 }
-
-/** The field of a lock that is given to a client which waits, until that has taken it; holdfast's own. */
-export const nextField = (clientId: string): string => clientId + NEXT_ENDING;
 
 /** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
 export function keptField(holder: string): string {

@@ -126,5 +126,8 @@ export const KEPT_ENDING = ":0";
 /** What the field of a lock that is given to a client, but not taken yet, has behind the client id; holdfast's own. */
 export const NEXT_ENDING = ":next";
 
+/** The field of a lock that is given to a client which waits, until that has taken it. */
+export const nextField = (clientId: string): string => clientId + NEXT_ENDING;
+
 /** Behind the holder of a write lock. No other holder ends so. */
 export const WRITE_ENDING = ":write";

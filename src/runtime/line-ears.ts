@@ -3,8 +3,11 @@ import type { Awaited } from "./awaited.js";
 import { Ear, type EarServices } from "./ear.js";
 
 export interface LineEarServices extends EarServices {
-  /** The ids of what may be waited for in its queue in Redis: this client looks there when it frees it. */
-  readonly waitedFor: Set<string>;
+  /**
+   * The ids of what may be waited for in its queue in Redis, where this client looks when it frees it, each with what last said so: an
+   * object of its own, as the answer to a release may be read after that to a later question.
+   */
+  readonly waitedFor: Map<string, object>;
 }
 
 /** What a line hears. */
@@ -29,7 +32,7 @@ export class LineEars {
   /** Hears of this client's turn; undefined without a queue. */
   readonly #own: Ear | undefined;
   readonly #id: string;
-  readonly #waitedFor: Set<string>;
+  readonly #waitedFor: Map<string, object>;
   /** Where this client waits in the queue, by the newest answer; undefined before there is one. Set by the ears. */
   place: WaitingPlace | undefined;
 
@@ -95,7 +98,7 @@ export class LineEars {
 
   /** A question is about to ask for a place in the queue, whatever becomes of it; or others were heard to wait there. */
   mayStand(): void {
-    this.#waitedFor.add(this.#id);
+    this.#waitedFor.set(this.#id, {});
   }
 
   #stands(stands: boolean): void {

@@ -24,7 +24,7 @@ export class WaitLines {
   /** @param countsAll whether a server knows all who listen to a channel */
   constructor(clientId: string, services: EarServices, countsAll: boolean) {
     this.#clientId = clientId;
-    this.#services = { ...services, usableYield: usableYield(), waitedFor: new Set() };
+    this.#services = { ...services, usableYield: usableYield(), waitedFor: new Map() };
     this.#countsAll = countsAll;
   }
 
@@ -61,26 +61,26 @@ export class WaitLines {
 
   /** How a release looks into the queue of a lock in Redis; undefined where nobody is known to stand there. */
   look(lockId: string): LookIntoQueue | undefined {
-    if (!this.#services.waitedFor.has(lockId)) return undefined;
-    return { leaves: this.lengthOf(lockId) === 0, countsAll: this.#countsAll };
-  }
-
-  /** Whether this client may stand in the queue of a lock in Redis. */
-  mayStand(lockId: string): boolean {
-    return this.#services.waitedFor.has(lockId);
+    const asOf = this.#services.waitedFor.get(lockId);
+    if (asOf === undefined) return undefined;
+    return { leaves: this.lengthOf(lockId) === 0, countsAll: this.#countsAll, asOf };
   }
 
   /** Others have heard of a release of this client, which did not look into the queue: the next one does. */
   wasHeard(lockId: string): void {
     const { waitedFor } = this.#services;
-    if (waitedFor.size < MOST_HEARD) waitedFor.add(lockId);
+    if (waitedFor.size < MOST_HEARD) waitedFor.set(lockId, {});
   }
 
-  /** A release has taken this client out of the queue, also where a call has come to wait since the release was made. */
-  hasLeft(lockId: string): void {
+  /**
+   * A release has taken this client out of the queue, also where a call has come to wait since the release was made. A question that was
+   * sent after it may have been answered before it.
+   */
+  hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);
-    if (line === undefined) this.#services.waitedFor.delete(lockId);
-    else line.ears?.hasLeft();
+    line?.ears?.hasLeft();
+    const { waitedFor } = this.#services;
+    if (line === undefined && waitedFor.get(lockId) === asOf) waitedFor.delete(lockId);
   }
 
   /** How many calls of this client wait for a lock. */

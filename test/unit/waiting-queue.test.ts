@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  type AcquireAnswer,
-  nextField,
-  type Release,
-  type ReleaseAnswer,
-} from "../../src/protocol/lock-calls.js";
+import type { AcquireAnswer, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
 import { lockAcquire, lockForceUnlock, lockRelease } from "../../src/protocol/lock-scripts.js";
-import { clientChannel, fencingTokenKey, lockChannel, waitingKey } from "../../src/protocol/names.js";
+import {
+  clientChannel,
+  fencingTokenKey,
+  lockChannel,
+  nextField,
+  waitingKey,
+} from "../../src/protocol/names.js";
 import { type QueueServer, queueServers } from "../support/servers/queue-servers.js";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -59,7 +60,7 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
 
   function releaseOf(holder: string, { key = "a", leaves = false, countsAll = true } = {}): Release {
     const counts = { heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [] };
-    return { key, holder, ...counts, channel: lockChannel(key), looks: { leaves, countsAll } };
+    return { key, holder, ...counts, channel: lockChannel(key), looks: { leaves, countsAll, asOf: {} } };
   }
 
   /** A release that looks into the queue. */

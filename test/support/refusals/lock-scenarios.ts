@@ -6,7 +6,7 @@ import {
   fairRelease,
 } from "../../../src/protocol/fair-scripts.js";
 import { findChannels, findHashes, lockInspectMany } from "../../../src/protocol/finding-scripts.js";
-import { type AcquireItem, nextField, type Release } from "../../../src/protocol/lock-calls.js";
+import type { AcquireItem, Release } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
@@ -23,6 +23,7 @@ import {
   fairQueueKey,
   fairTimeoutsKey,
   fencingTokenKey,
+  nextField,
   permitLeasesKey,
   readHoldKey,
   waitingKey,
@@ -110,7 +111,7 @@ const waiting = (...clients: readonly string[]): Found => [
 ];
 const waits = { queued: { waitsOn: false } } as const;
 /** Nobody listens, which the server need not know. */
-const looks = { leaves: true, countsAll: false } as const;
+const looks = { leaves: true, countsAll: false, asOf: {} } as const;
 const seen = (fields: Readonly<Record<string, string>>) => ({
   key: KEY,
   notAfterMs: NEVER_MS,

@@ -14,8 +14,8 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-lines.ts",
-        find: "if (!this.#services.waitedFor.has(lockId)) return undefined;",
-        replace: 'if (lockId !== "") return undefined;',
+        find: "if (asOf === undefined) return undefined;",
+        replace: 'if (asOf === undefined || lockId !== "") return undefined;',
       },
     ],
   },
@@ -145,7 +145,7 @@ export const waitingQueueDefects: readonly Defect[] = [
     kinds: KINDS,
     edits: [
       { file: "src/locks/leave-queue.ts", find: "client.lines.of(lock.id)?.wake();", replace: "" },
-      { file: "src/runtime/wait-lines.ts", find: "else line.ears?.hasLeft();", replace: "" },
+      { file: "src/runtime/wait-lines.ts", find: "line?.ears?.hasLeft();", replace: "" },
     ],
   },
   {
@@ -159,6 +159,21 @@ export const waitingQueueDefects: readonly Defect[] = [
         file: "src/locks/leave-queue.ts",
         find: 'if (answer?.status !== "absent" || answer.stands !== true) client',
         replace: "void answer;\n      client",
+      },
+    ],
+  },
+  {
+    name: "forgotten-by-an-older-answer",
+    promise: "A client that stands in the queue of a lock looks there when it frees the lock.",
+    shows:
+      "The answer to a release that left the queue comes after that to a later question, by which its client stands there again.",
+    origin: "own-114",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-lines.ts",
+        find: "line === undefined && waitedFor.get(lockId) === asOf",
+        replace: "line === undefined && asOf !== undefined",
       },
     ],
   },
