@@ -16,6 +16,7 @@ export interface Ends {
 
 interface InTransit {
   readonly arrive: () => void;
+  atUs: number;
   planned: Planned;
 }
 
@@ -38,7 +39,7 @@ class Way {
 
   send(atUs: number, arrive: () => void): void {
     this.#lastUs = Math.max(this.#lastUs, atUs);
-    const item: InTransit = { arrive, planned: NOTHING };
+    const item: InTransit = { arrive, atUs: this.#lastUs, planned: NOTHING };
     this.#inTransit.push(item);
     item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
   }
@@ -51,6 +52,7 @@ class Way {
     this.#lastUs += us;
     for (const item of this.#inTransit) {
       item.planned.cancel();
+      item.atUs = this.#lastUs;
       item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
     }
     return Math.max(us, this.#lastUs - this.#time.nowUs);
@@ -64,9 +66,14 @@ class Way {
     }
   }
 
+  /** What comes at one moment is read in one turn of the event loop: no promise settles before the last of it was read. */
   #arrive(item: InTransit): void {
     this.#inTransit.splice(this.#inTransit.indexOf(item), 1);
     item.arrive();
+    const [next] = this.#inTransit;
+    if (next?.atUs !== item.atUs) return;
+    next.planned.cancel();
+    this.#arrive(next);
   }
 }
 
