@@ -27,19 +27,20 @@ export const fleetsAtRest = SIZES.map((clients) => ({
   name: `fleet-${clients}`,
   title: `${clients.toLocaleString("en")} clients that hold ${LOCKS_EACH} locks each and wait for one`,
   about:
-    "What a fleet costs its server while nothing changes. The clients are spread over 4 processes. Each takes 100 locks under a watchdog that renews each 5 s, then waits for a lock that is kept, with the default safety period. Memory is `used_memory` of INFO, before and after a step, 6 s later; script time is what INFO commandstats says of the renewals. Presence is measured with as many other clients that do nothing else.",
+    "What a fleet costs its server while nothing changes. The clients are spread over 4 processes. Each takes 100 locks under a watchdog that renews each 5 s, then waits for a lock that is kept, with the default safety period. Memory is `used_memory` of INFO 6 s after a step less that before it, that of connections (`mem_clients_normal`) apart; script time is what INFO commandstats says of the renewals. Presence is measured with as many other clients that do nothing else.",
   columns: [
-    { metric: "clientBytes", heading: "server: bytes per client" },
-    { metric: "lockBytes", heading: "per held lock" },
+    { metric: "idleConnectionBytes", heading: "server: bytes per idle connection" },
+    { metric: "connectionBytes", heading: "per connection at work" },
+    { metric: "connections", heading: "connections" },
+    { metric: "lockBytes", heading: "bytes per held lock" },
     { metric: "waiterBytes", heading: "per waiting client" },
-    { metric: "waiterConnections", heading: "connections of one that waits", digits: 2 },
     { metric: "subscriptionBytes", heading: "per subscription" },
     { metric: "renewalsPerSecond", heading: "renewing commands/s", digits: 1 },
     { metric: "renewalUs", heading: "script µs of one for 100 locks" },
     { metric: "renewalCpuPercent", heading: "server CPU % of renewing", digits: 2 },
     { metric: "waitingPerSecond", heading: "commands/s of waiting", digits: 1 },
     { metric: "presencePerSecond", heading: "of presence", digits: 1 },
-    { metric: "presenceBytes", heading: "bytes per client with presence" },
+    { metric: "presenceBytes", heading: "bytes of presence per client" },
     { metric: "fleetBytes", heading: "bytes of all, without presence" },
   ],
   tries: "renewing",
@@ -86,16 +87,17 @@ async function measureFleet(stage, { quick }, fleetSize) {
     const presence = await measurePresence(stage, clients, quick, () => ledger.read());
     const renewalsPerSecond = perSecond(renewing);
     return {
-      clientBytes: (opened.bytes - empty.bytes) / clients,
+      idleConnectionBytes: opened.connectionBytes / opened.connections,
+      connectionBytes: waiting.connectionBytes / waiting.connections,
+      connections: waiting.connections,
       lockBytes: (holding.bytes - opened.bytes) / (clients * LOCKS_EACH),
       waiterBytes: (waiting.bytes - renewed.bytes) / clients,
-      waiterConnections: (waiting.connections - empty.connections) / clients,
       subscriptionBytes,
       renewalsPerSecond,
       renewalUs: (renewed.scriptUs - holding.scriptUs) / (renewed.scripts - holding.scripts),
       renewalCpuPercent: (renewing.serverCpuUs ?? Number.NaN) / renewing.tookMs / 10,
       waitingPerSecond: perSecond(resting) - renewalsPerSecond,
-      fleetBytes: waiting.bytes - empty.bytes,
+      fleetBytes: waiting.bytes + waiting.connectionBytes - empty.bytes - empty.connectionBytes,
       ...presence,
     };
   } finally {

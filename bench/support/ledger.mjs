@@ -2,7 +2,8 @@
 
 /**
  * @typedef {object} Entry what a server of Redis has spent up to now
- * @property {number} bytes `used_memory`
+ * @property {number} bytes `used_memory` without that of connections
+ * @property {number} connectionBytes `mem_clients_normal`: of connections and their buffers, which are kept for two seconds of rest
  * @property {number} connections of clients
  * @property {number} scripts how many it ran
  * @property {number} scriptUs inside them
@@ -51,8 +52,10 @@ async function readEntry(redis) {
     ["memory", "clients", "commandstats"].map((part) => redis.info(part)),
   );
   const [, calls, us] = /^cmdstat_evalsha:calls=(\d+),usec=(\d+)/m.exec(stats ?? "") ?? [];
+  const connectionBytes = Number(/^mem_clients_normal:(\d+)/m.exec(memory ?? "")?.[1]);
   return {
-    bytes: Number(/^used_memory:(\d+)/m.exec(memory ?? "")?.[1]),
+    bytes: Number(/^used_memory:(\d+)/m.exec(memory ?? "")?.[1]) - connectionBytes,
+    connectionBytes,
     connections: Number(/^connected_clients:(\d+)/m.exec(clients ?? "")?.[1]),
     scripts: Number(calls ?? 0),
     scriptUs: Number(us ?? 0),
