@@ -9,19 +9,26 @@ import { jainIndex } from "../support/statistics.mjs";
 
 /** How many clients want the lock. */
 const SIZES = [8, 32, 128, 400];
-const QUICK_SIZE = 4;
+const QUICK_SIZE = 8;
+const FEW = 8;
 /** All clients have asked, those that listen do, and code that runs often is compiled. */
-const SETTLE_MS = 1_500;
-const QUICK_SETTLE_MS = 100;
+const SETTLE_MS = 1_000;
+const QUICK_SETTLE_MS = 50;
+/** So long is waited for a client that is to come back no more, and sleeps through a message. */
+const LEAVE_WITHIN_MS = 4_000;
+const QUICK_LEAVE_WITHIN_MS = 200;
+
+/** @typedef {{ reports: readonly FleetReport[], counts: readonly number[], acquisitions: number, commands: number | undefined, perSecond: number }} Counted */
 
 /** @type {readonly Scenario[]} */
 export const hotLocks = SIZES.map((clients) => ({
   name: `hot-lock-${clients}`,
   title: `One lock that ${clients} clients want at once`,
   about:
-    "The clients are spread over 4 processes, each with a connection of its own, and take the lock, release it at once, and come back. Commands are those that clients send, not those inside scripts. A wait that has not ended counts with what it has lasted up to then.",
+    "The clients are spread over 4 processes, each with a connection of its own, and take the lock, release it at once, and come back. Before and after that 8 of them do so alone, for half as long each: whatever else the machine does hits both alike. Commands are those that clients send, not those inside scripts. A wait that has not ended counts with what it has lasted up to then.",
   columns: [
     { metric: "perSecond", heading: "acquisitions/s" },
+    { metric: "toFew", heading: "to 8 clients", digits: 2 },
     { metric: "commandsEach", heading: "commands each", digits: 2 },
     { metric: "jain", heading: "Jain index over clients", digits: 3 },
     { metric: "served", heading: "clients served" },
@@ -41,23 +48,40 @@ export const hotLocks = SIZES.map((clients) => ({
  */
 async function measureHotLock(stage, { quick, forMs }, clients) {
   const workers = await startFleet(stage, quick ? QUICK_SIZE : clients);
-  await orderAll(workers, "contend");
-  await sleep(quick ? QUICK_SETTLE_MS : SETTLE_MS);
-  const { value, tookMs, commands } = await stage.measure(() => orderAll(workers, "count", { ms: forMs }));
-  const reports = /** @type {readonly FleetReport[]} */ (value);
-  const counts = reports.flatMap((report) => report.counts);
-  const acquisitions = counts.reduce((sum, count) => sum + count, 0);
+  const atMostMs = quick ? QUICK_LEAVE_WITHIN_MS : LEAVE_WITHIN_MS;
+  /** @type {(each: number, ms: number) => Promise<Counted>} */
+  async function count(each, ms) {
+    await orderAll(workers, "contend", { clients: each, atMostMs });
+    await sleep(quick ? QUICK_SETTLE_MS : SETTLE_MS);
+    const { value, tookMs, commands } = await stage.measure(() => orderAll(workers, "count", { ms }));
+    const reports = /** @type {readonly FleetReport[]} */ (value);
+    const counts = reports.flatMap((report) => report.counts);
+    const acquisitions = counts.reduce((sum, one) => sum + one, 0);
+    return { reports, counts, acquisitions, commands, perSecond: (acquisitions / tookMs) * 1_000 };
+  }
+
+  const few = FEW / workers.length;
+  const before = await count(few, forMs / 2);
+  const { reports, counts, acquisitions, commands, perSecond } = await count(clients, forMs);
+  const after = await count(few, forMs / 2);
   const waits = new Histogram();
   for (const report of reports) waits.addAll(report.waits);
   return {
-    perSecond: (acquisitions / tookMs) * 1_000,
+    perSecond,
     jain: jainIndex(counts),
     served: counts.filter((count) => count > 0).length,
     longestMs: waits.quantile(1) / 1_000,
-    ...(acquisitions === 0
+    ...ratioTo((before.perSecond + after.perSecond) / 2, perSecond),
+    ...(acquisitions === 0 || commands === undefined
       ? { commandsEach: `no acquisition in ${forMs / 1_000} s` }
-      : commands === undefined
-        ? {}
-        : { commandsEach: commands / acquisitions }),
+      : { commandsEach: commands / acquisitions }),
   };
+}
+
+/**
+ * @param {number} few
+ * @param {number} all
+ */
+function ratioTo(few, all) {
+  return few === 0 ? {} : { toFew: all / few };
 }

@@ -45,18 +45,20 @@ export async function orderAll(workers, order, options = {}) {
   return all.map(({ value }) => value);
 }
 
-/** @type {Connection[]} the clients of this process */
-const fleet = [];
-
 /**
- * @typedef {object} Turns
- * @property {number} count
+ * @typedef {object} Member
+ * @property {Connection} connection
+ * @property {number} count how often it has had the lock
  * @property {Histogram} waits
- * @property {number | undefined} [askedMs] since when the client waits
+ * @property {number | undefined} [askedMs] since when it waits
+ * @property {Promise<void> | undefined} [coming] until it comes back no more
  */
 
-/** @type {readonly Turns[]} one for each client */
-let turns = [];
+/** @type {Member[]} the clients of this process */
+const fleet = [];
+
+/** So many of them come back to the lock, the first ones. */
+let wanted = 0;
 
 /** @type {unknown[]} a lock that nobody keeps may be collected */
 const held = [];
@@ -85,37 +87,43 @@ export const fleetOrders = {
           );
         }),
       );
-      fleet.push(...some);
+      fleet.push(...some.map((connection) => ({ connection, count: 0, waits: new Histogram() })));
     }
   },
 
-  /** Each client takes the lock, releases it, and comes back, until the process ends. */
-  async contend() {
-    turns = fleet.map((connection) => {
-      const own = { count: 0, waits: new Histogram() };
-      void comeBack(connection, own);
-      return own;
-    });
+  /**
+   * So many clients take the lock, release it and come back, again and again. The others have had it a last time when this
+   * ends, unless they wait for longer than `atMostMs`.
+   *
+   * @param {Connection} _
+   * @param {{ clients: number, atMostMs: number }} options
+   */
+  async contend(_, { clients, atMostMs }) {
+    wanted = clients;
+    for (const [i, member] of fleet.entries()) if (i < wanted) member.coming ??= comeBack(member, i);
+    const leaving = fleet.flatMap(({ coming }, i) => (i < wanted || coming === undefined ? [] : [coming]));
+    await Promise.race([Promise.all(leaving), sleep(atMostMs)]);
   },
 
   /**
-   * What the clients get from now on. A wait that has not ended counts with what it has lasted.
+   * What those that come back get from now on. A wait that has not ended counts with what it has lasted.
    *
    * @param {Connection} _
    * @param {{ ms: number }} options
    * @returns {Promise<FleetReport>}
    */
   async count(_, { ms }) {
-    const before = turns.map(({ count }) => count);
-    for (const turn of turns) turn.waits = new Histogram();
+    const counted = fleet.slice(0, wanted);
+    const before = counted.map(({ count }) => count);
+    for (const member of counted) member.waits = new Histogram();
     await sleep(ms);
     const nowMs = performance.now();
     const waits = new Histogram();
-    for (const turn of turns) {
-      waits.addAll(turn.waits.counts);
-      if (turn.askedMs !== undefined) waits.add((nowMs - turn.askedMs) * 1_000);
+    for (const member of counted) {
+      waits.addAll(member.waits.counts);
+      if (member.askedMs !== undefined) waits.add((nowMs - member.askedMs) * 1_000);
     }
-    return { counts: turns.map(({ count }, i) => count - (before[i] ?? 0)), waits: waits.counts };
+    return { counts: counted.map(({ count }, i) => count - (before[i] ?? 0)), waits: waits.counts };
   },
 
   /** Takes the lock, and keeps it. */
@@ -131,7 +139,7 @@ export const fleetOrders = {
    */
   async wait(_, { ttlMs, spreadMs }) {
     firstIn = Promise.race(
-      fleet.map(async (connection, i) => {
+      fleet.map(async ({ connection }, i) => {
         await sleep((spreadMs * i) / fleet.length);
         await connection.acquire(NAME, { ttlMs });
         return `${process.hrtime.bigint()}`;
@@ -146,7 +154,7 @@ export const fleetOrders = {
    * @param {{ locks: number, process: number }} options
    */
   async holdMany(_, { locks, process }) {
-    for (const [client, connection] of fleet.entries()) {
+    for (const [client, { connection }] of fleet.entries()) {
       const names = Array.from({ length: locks }, (_unused, i) => `held:${process}:${client}:${i}`);
       held.push(...(await Promise.all(names.map((name) => connection.acquire(name, {})))));
     }
@@ -163,20 +171,21 @@ export const fleetOrders = {
 };
 
 /**
- * @param {Connection} connection
- * @param {Turns} own
+ * @param {Member} member
+ * @param {number} i its place in the fleet
  */
-async function comeBack(connection, own) {
-  for (;;) {
-    own.askedMs = performance.now();
-    const handle = await connection.acquire(NAME, { ttlMs: TTL_MS });
-    own.waits.add((performance.now() - own.askedMs) * 1_000);
-    own.askedMs = undefined;
-    own.count += 1;
+async function comeBack(member, i) {
+  while (i < wanted) {
+    member.askedMs = performance.now();
+    const handle = await member.connection.acquire(NAME, { ttlMs: TTL_MS });
+    member.waits.add((performance.now() - member.askedMs) * 1_000);
+    member.askedMs = undefined;
+    member.count += 1;
     if (isInside) throw new Error(`two holders of ${NAME}`);
     isInside = true;
     await Promise.resolve();
     isInside = false;
-    await connection.release(handle);
+    await member.connection.release(handle);
   }
+  member.coming = undefined;
 }

@@ -1,6 +1,5 @@
 // @ts-check
 import { findScenario, libraries } from "../../bench/support/catalogue.mjs";
-import { median } from "../../bench/support/statistics.mjs";
 import { measuredWith, rounded } from "./chart-data.mjs";
 import { roundsOf } from "./results.mjs";
 
@@ -26,18 +25,14 @@ import { roundsOf } from "./results.mjs";
  * @param {BenchResults} results
  * @returns {GrowthData | undefined} undefined: too little of it was measured
  */
-export function growthDataOf({ name, steps, metric, fromFirst }, { head, runs }) {
+export function growthDataOf({ name, steps, metric }, { head, runs }) {
   const contestants = steps
     .slice(0, 1)
     .flatMap(({ scenario }) => findScenario(scenario).contestants(libraries));
   const series = contestants.flatMap(({ name: library, role }) => {
-    const values = steps.map(({ scenario }) => roundsOf(runs, scenario, library, metric));
-    const [first = []] = values;
-    // What is compared with the first step, or has no line, needs two at least.
-    if (first.length === 0 || values.filter((rounds) => rounds.length > 0).length < 2) return [];
-    const one = fromFirst ? median(first) : 1;
-    if (one === 0) return [];
-    return [{ library, role, values: values.map((rounds) => rounds.map((value) => rounded(value / one))) }];
+    const values = steps.map(({ scenario }) => roundsOf(runs, scenario, library, metric).map(rounded));
+    // Of one point there is no line.
+    return values.filter((rounds) => rounds.length > 0).length < 2 ? [] : [{ library, role, values }];
   });
   if (series.length === 0) return undefined;
   const scenarios = steps.map(({ scenario }) => scenario);
