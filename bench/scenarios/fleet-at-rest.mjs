@@ -63,6 +63,8 @@ async function measureFleet(stage, { quick }, fleetSize) {
   const ledger = await openLedger(stage.port);
   try {
     const keeper = await stage.worker();
+    // Before there are other connections, whose buffers come and go.
+    const subscriptionBytes = await ledger.bytesPerSubscription(SUBSCRIPTIONS);
     const empty = await ledger.read();
     const workers = await startFleet(stage, clients, { renewEachMs });
     await sleep(settleMs);
@@ -81,7 +83,6 @@ async function measureFleet(stage, { quick }, fleetSize) {
     await sleep((quick ? QUICK_SPREAD_MS : SPREAD_MS) + settleMs);
     const waiting = await ledger.read();
     const resting = await stage.measure(() => sleep(BEATS * renewEachMs));
-    const subscriptionBytes = await ledger.bytesPerSubscription(SUBSCRIPTIONS);
 
     await Promise.all(workers.map((worker) => worker.stop()));
     const presence = await measurePresence(stage, clients, quick, () => ledger.read());
