@@ -76,6 +76,7 @@ export class Freeing {
         holdCounts: Object.fromEntries(holders.map(({ holder, count }) => [holder, count])),
         ttlMs,
         queue: [],
+        waitingClients: [],
         token,
         ownHolders: [],
         kept: false,

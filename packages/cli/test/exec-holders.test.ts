@@ -14,6 +14,7 @@ const free: LockState = {
   holdCounts: {},
   ttlMs: -2,
   queue: [],
+  waitingClients: [],
   token: null,
   ownHolders: [],
   kept: false,
