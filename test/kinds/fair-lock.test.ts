@@ -64,7 +64,7 @@ describe.each(backends)("a fair lock on $name", (backend) => {
     const waiting: Promise<unknown>[] = [];
     for (let i = 0; i < 4; i++) {
       const lock = all[i]?.getFairLock("a");
-      waiting.push(lock?.lock({ leaseMs: 100 }).then(() => entered.push(i)) ?? Promise.resolve());
+      waiting.push(lock?.lock({ leaseMs: 1_000 }).then(() => entered.push(i)) ?? Promise.resolve());
       await queued(i + 1);
     }
     // All stand in the queue before the first of them can be in.
