@@ -18,7 +18,7 @@ const ECHO_US = 20_000 * US;
 const WAYS = 12;
 /** What a client is given and does not want it has given back by then, besides the ways. */
 const PASSED_ON_MS = 200;
-/** One that a release of its own client took out of the queue asks anew after a lock that was given to another one is free again. */
+/** A client that has freed the lock leaves it to others for 400 ms at most (decision 029) before it asks for its other calls; timers are late. */
 const STANDS_AGAIN_US = 500 * US;
 
 /** The clients of a fleet. */
@@ -44,6 +44,8 @@ export class WaitingQueue {
   readonly #trouble: Trouble;
   readonly #clients: Clients;
   readonly #told: TurnsTold;
+  /** When each client was last seen to have the lock, or to wait in the queue. */
+  readonly #inUs = new Map<string, number>();
   #before: Found | undefined;
 
   constructor(name: string, time: VirtualTime, checker: Checker, trouble: Trouble, clients: Clients) {
@@ -72,6 +74,8 @@ export class WaitingQueue {
     const after = lookAt(server, this.#name);
     const own = this.#clients.idOf(by);
     const others = [...before.places.keys()].filter((client) => client !== own);
+    this.#noteWhoIsIn(before);
+    this.#noteWhoIsIn(after);
     const change: Change = { before, after, others };
     const isHeard = (client: string) => this.#isHeard(server, client);
     this.#keepPlaces(change, own, isHeard);
@@ -94,18 +98,28 @@ export class WaitingQueue {
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
     if (nowUs < quietUs + leastUs) return;
-    const { holders, places } = lookAt(server, this.#name);
+    const found = lookAt(server, this.#name);
+    const { holders, places } = found;
+    this.#noteWhoIsIn(found);
     const calls = [...pending];
     this.#lookWhoTakesIt(server, holders, calls);
     for (const { process, what, names, startUs, isAlone, sharesId, isDead } of calls) {
       const client = this.#clients.idOf(process);
       if (client === undefined || !this.#clients.isWell(process) || isDead()) continue;
-      if (!isAlone || sharesId || names.length !== 1) continue;
-      if (names[0] !== this.#name || nowUs - startUs < leastUs) continue;
-      if (holders.length === 0 || holders.some((field) => clientOf(field) === client)) continue;
+      if (!isAlone || sharesId || names.length !== 1 || names[0] !== this.#name) continue;
+      const outUs = Math.max(startUs, quietUs, this.#inUs.get(client) ?? 0);
+      if (nowUs - outUs < leastUs) continue;
       if (places.has(client) || this.#clients.hears(process, lockChannel(this.#name))) continue;
-      this.#fail(`${what} waits since ${startUs / US} ms, and its client does not stand there`);
+      this.#fail(
+        `${what} waits since ${startUs / US} ms, and its client is out of it since ${outUs / US} ms`,
+      );
     }
+  }
+
+  /** A client that has the lock, or waits for it. */
+  #noteWhoIsIn({ holders, places }: Found): void {
+    const { nowUs } = this.#time;
+    for (const client of [...holders.map(clientOf), ...places.keys()]) this.#inUs.set(client, nowUs);
   }
 
   /** What was given to a client that gives up its last call in this moment it passes on. */
