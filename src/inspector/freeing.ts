@@ -76,7 +76,6 @@ export class Freeing {
         holdCounts: Object.fromEntries(holders.map(({ holder, count }) => [holder, count])),
         ttlMs,
         queue: [],
-        waitingClients: [],
         token,
         ownHolders: [],
         kept: false,

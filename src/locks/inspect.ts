@@ -37,16 +37,11 @@ export interface LockState {
   readonly holdCounts: Readonly<Record<string, number>>;
   /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
-  /** The waiters of a fair lock, the next first, as stored: `<client id>:<thread id>`. */
+  /** The waiters of a fair lock, the next first. No other lock has a queue: of its waiters only `listeners` tells. */
   readonly queue: readonly string[];
   /**
-   * The clients that wait for a plain, non-reentrant or fenced lock, by their ids, the next first: 1,000 at most. Each has one or more calls
-   * that wait. One that has died stands there until the lock passes it by. Calls of spin, joint and Redisson's locks stand in no queue.
-   */
-  readonly waitingClients: readonly string[];
-  /**
-   * How many processes listen for the release of the lock, at least: those that wait for it, and for some ten seconds those that have waited.
-   * Waiters of fair and spin locks do not listen. In a cluster with sharded messages only those that are connected to the master are counted.
+   * How many processes listen for the release of the lock: those that wait for it, and for some ten seconds those that have waited. Waiters
+   * of fair and spin locks do not listen there. In a cluster with sharded messages only those that are connected to the master are counted.
    * Absent where the number cannot be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
@@ -71,7 +66,7 @@ const KEPT = /^[0-9a-f-]{36}:0$/;
 
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
   const record = await look({ client, key, name, kind: "lock" }, { whole: true });
-  const { type, ttlMs, fields, queue, waitingClients, token, listeners } = record;
+  const { type, ttlMs, fields, queue, token, listeners } = record;
   const { [MODE_FIELD]: mode, ...counts } = fields;
   const holders = Object.keys(counts);
   const [only = ""] = holders;
@@ -86,12 +81,10 @@ export async function inspect(client: Client, name: string, key: string): Promis
     ),
     ttlMs,
     queue,
-    waitingClients,
     ...tokenOf(token),
     ownHolders: holders.filter((holder) => client.owns(holder)),
     kept: holders.length === 1 && KEPT.test(only),
-    // Of those that wait in the queue only the first two listen to the channel of all.
-    ...(listeners === null ? {} : { listeners: Math.max(listeners, waitingClients.length) }),
+    ...(listeners === null ? {} : { listeners }),
     ...permits?.counts,
   });
 }

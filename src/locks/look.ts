@@ -1,14 +1,7 @@
 import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
 import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
-import {
-  fairQueueKey,
-  fencingTokenKey,
-  lockChannel,
-  permitLeasesKey,
-  rwChannel,
-  waitingKey,
-} from "../protocol/names.js";
+import { fairQueueKey, fencingTokenKey, lockChannel, permitLeasesKey, rwChannel } from "../protocol/names.js";
 import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
@@ -28,7 +21,6 @@ export async function look(
       queueKey: fairQueueKey(key),
       tokenKey: fencingTokenKey(key),
       leasesKey: permitLeasesKey(key),
-      waitingKey: waitingKey(key),
       ...(whole && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
     }));
     const isCount = whole && reply.permits !== null;

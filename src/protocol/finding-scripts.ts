@@ -72,7 +72,7 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
 });
 
 /** What is stored about a key that was found, in bounded size. */
-export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClients"> {
+export interface FoundRecord extends Omit<LockRecord, "permits"> {
   /** Of a semaphore or a latch; null where the key is no count. */
   readonly permits: FoundPermits | null;
   /** How many holders and waiters are not in `fields` and `queue`. */

@@ -176,8 +176,6 @@ export interface LockRecord {
   readonly ttlMs: number;
   readonly fields: Readonly<Record<string, string>>;
   readonly queue: readonly string[];
-  /** The ids of the clients that wait for a plain lock, the next first: 1,000 at most. */
-  readonly waitingClients: readonly string[];
   readonly token: string | null;
   /** How many connections listen; null unless that was asked for, and where the server does not tell. */
   readonly listeners: number | null;
@@ -211,7 +209,6 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  readonly waitingKey: string;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
@@ -221,9 +218,9 @@ interface LockLook {
 /** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: scripts.lockInspect,
-  keys: (look) => [look.key, look.queueKey, look.tokenKey, look.leasesKey, look.waitingKey],
+  keys: ({ key, queueKey, tokenKey, leasesKey }) => [key, queueKey, tokenKey, leasesKey],
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
-  reply: ([type, ttlMs, fields, queue, token, listeners, permits, clients]) => ({
+  reply: ([type, ttlMs, fields, queue, token, listeners, permits]) => ({
     type: text(type),
     ttlMs: integer(ttlMs),
     fields: pairs(list(fields)),
@@ -231,7 +228,6 @@ export const lockInspect: Script<LockLook, LockRecord> = defineScript({
     token: textOrNull(token),
     listeners: typeof listeners === "number" ? listeners : null,
     permits: permits === null || permits === undefined ? null : permitRecord(list(permits)),
-    waitingClients: list(clients).map(text),
   }),
 });
 

@@ -1460,7 +1460,7 @@ export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-inspect",
   `${nowMs}
 ${permitsOut}
-local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 local MOST_SHOWN = "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
@@ -1490,10 +1490,6 @@ local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0
 local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
 return { number, counts[1], counts[2], taken_in(first) }
 end
-local function clients()
-local found = redis.pcall("ZRANGE", waiting, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN)
-return found.err and {} or found
-end
 return {
 now_ms,
 kind,
@@ -1503,7 +1499,6 @@ waiters,
 counter,
 count ~= "" and listeners(),
 permits(),
-clients(),
 }`,
 );
 

@@ -14,7 +14,6 @@ const free: LockState = {
   holdCounts: {},
   ttlMs: -2,
   queue: [],
-  waitingClients: [],
   token: null,
   ownHolders: [],
   kept: false,

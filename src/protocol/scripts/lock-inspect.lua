@@ -5,15 +5,13 @@
   KEYS[2]  queue   list of waiting holders (fair lock)
   KEYS[3]  token   string, the fencing counter (fenced lock)
   KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
-  KEYS[5]  waiting sorted set, client id -> place, of the clients that wait for a plain lock
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
     channel
 
-  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil,
-             { client, … } }
+  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil }
            ttlMs is -2 for a missing key and -1 for one without a TTL; fields are answered for a hash only; listeners is
-           nil where PUBSUB is not allowed; clients are the first 1,000 that wait for a plain lock, none where they may not be read
+           nil where PUBSUB is not allowed
            permits, of a string that is a count:
            { count }                                       nothing is leased
            { count, expired, taken, { permitId, ms, … } }  how many leases are over, how many are not, and of these the first
@@ -23,7 +21,7 @@
 ]]
 --@include now-ms
 --@include permits-out
-local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 local MOST_SHOWN = "1000"
 local function of_type(key, kind)
   return redis.call("TYPE", key).ok == kind
@@ -57,11 +55,6 @@ local function permits()
   return { number, counts[1], counts[2], taken_in(first) }
 end
 
-local function clients()
-  local found = redis.pcall("ZRANGE", waiting, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN)
-  return found.err and {} or found
-end
-
 return {
   now_ms,
   kind,
@@ -71,5 +64,4 @@ return {
   counter,
   count ~= "" and listeners(),
   permits(),
-  clients(),
 }

@@ -110,13 +110,6 @@ const waiting = (...clients: readonly string[]): Found => [
   ["PEXPIRE", waitingKey(KEY), 600_000],
 ];
 const waits = { queued: { waitsOn: false } } as const;
-const INSPECTED = {
-  key: KEY,
-  queueKey: QUEUE,
-  tokenKey: TOKEN,
-  leasesKey: LEASES,
-  waitingKey: waitingKey(KEY),
-};
 /** Nobody listens, which the server need not know. */
 const looks = { way: "leaves", countsAll: false, asOf: {} } as const;
 const seen = (fields: Readonly<Record<string, string>>) => ({
@@ -183,7 +176,7 @@ export const lockScenarios = {
     scenario("with a waiter", lockForceUnlock, seen({ [OTHER]: "1" }), [...held(OTHER), ...waiting(FRIEND)]),
   ],
   "lock-inspect": [
-    scenario("a fair lock", lockInspect, INSPECTED, [
+    scenario("a fair lock", lockInspect, { key: KEY, queueKey: QUEUE, tokenKey: TOKEN, leasesKey: LEASES }, [
       ...held(OTHER),
       ...queued(5_000, ME),
       ["SET", TOKEN, 7],
@@ -191,7 +184,7 @@ export const lockScenarios = {
     scenario(
       "a semaphore, with listeners",
       lockInspect,
-      { ...INSPECTED, counting: "NUMSUB", channels: ["c"] },
+      { key: KEY, queueKey: QUEUE, tokenKey: TOKEN, leasesKey: LEASES, counting: "NUMSUB", channels: ["c"] },
       [
         ["SET", KEY, 3],
         ["ZADD", LEASES, inMs(5_000), "0123456789abcdef"],

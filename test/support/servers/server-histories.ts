@@ -157,7 +157,7 @@ export function lockHistories(names: Names): fc.Arbitrary<readonly Step[]> {
         .record({ notAfterMs, key, leaseMs, successor: holder, predecessors: fc.array(holder, oneToThree) })
         .map((call) => lockSucceed.encode(call)),
       fc
-        .record({ key, queueKey: key, tokenKey: key, leasesKey: key, waitingKey: key })
+        .record({ key, queueKey: key, tokenKey: key, leasesKey: key })
         .map((look) => lockInspect.encode(look)),
       fc.array(key, oneToThree).map((locks) => lockInspectMany.encode(locks)),
     )
