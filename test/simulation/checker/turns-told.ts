@@ -1,10 +1,12 @@
 import { YOU_ARE_NEXT, YOUR_TURN } from "../../../src/protocol/messages.js";
 import { clientChannel, lockChannel, NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import type { VirtualTime } from "../world/virtual-time.js";
 import { clientOf } from "./fields.js";
 import { type Change, isGivenTo } from "./waiting-places.js";
 
 const RELEASE = "lock-release";
+const ACQUIRE = "lock-acquire";
 /** Of a release that frees nothing, and has the first of the queue ask. */
 const NO_HOLDER = "";
 
@@ -42,8 +44,12 @@ export class TurnsTold {
   readonly #turns = new Map<string, Turn>();
   /** The clients whose latest turn was for nothing. */
   readonly #inVain = new Set<string>();
+  /** The clients that were told that they are the next ones, and have not asked since; when that was. */
+  readonly #next = new Map<string, number>();
+  readonly #time: VirtualTime;
 
-  constructor(name: string, fail: (what: string) => void) {
+  constructor(name: string, time: VirtualTime, fail: (what: string) => void) {
+    this.#time = time;
     this.#queue = waitingKey(name);
     this.#channel = clientChannel(lockChannel(name), "");
     this.#fail = fail;
@@ -62,7 +68,7 @@ export class TurnsTold {
     const { call, change, own } = ran;
     const { before, after } = change;
     const toldTurn = this.#lookAtOrder(ran);
-    for (const client of new Set([...this.#turns.keys(), ...this.#inVain])) {
+    for (const client of new Set([...this.#turns.keys(), ...this.#inVain, ...this.#next.keys()])) {
       const hasIt = after.holders.some((field) => clientOf(field) === client && !field.endsWith(NEXT_ENDING));
       const isOut = before.places.has(client) && !after.places.has(client);
       const hasLeft = isOut && client === own && call.script.name === RELEASE;
@@ -74,7 +80,16 @@ export class TurnsTold {
       this.#turns.set(toldTurn, { isGiven });
       if (isGiven) this.#inVain.delete(toldTurn);
     }
-    if (own !== undefined) this.#lookAtQuestion(own, ran);
+    for (const { client, message } of this.#told)
+      if (message === YOU_ARE_NEXT) this.#next.set(client, this.#time.nowUs);
+    if (own === undefined) return;
+    if (call.script.name === ACQUIRE) this.#next.delete(own);
+    this.#lookAtQuestion(own, ran);
+  }
+
+  /** The clients that were told by then that they are the next ones, and have neither asked since nor left the queue. */
+  silentSince(untilUs: number): readonly string[] {
+    return [...this.#next].flatMap(([client, us]) => (us <= untilUs ? [client] : []));
   }
 
   /** @returns who was told its turn */
@@ -112,8 +127,7 @@ export class TurnsTold {
   /** A client that waits has asked: this answers its latest turn. */
   #lookAtQuestion(client: string, { call: { script, args }, change: { before }, answer }: Ran): void {
     const turn = this.#turns.get(client);
-    if (turn === undefined || script.name !== "lock-acquire" || args[2] !== "queued" || !isRefusal(answer))
-      return;
+    if (turn === undefined || script.name !== ACQUIRE || args[2] !== "queued" || !isRefusal(answer)) return;
     this.#turns.delete(client);
     if (turn.isGiven) {
       if (isGivenTo(client, before)) this.#fail(`${client} was given it, has asked, and was refused`);
@@ -127,6 +141,7 @@ export class TurnsTold {
   #forget(client: string): void {
     this.#turns.delete(client);
     this.#inVain.delete(client);
+    this.#next.delete(client);
   }
 }
 

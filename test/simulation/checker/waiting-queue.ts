@@ -12,6 +12,8 @@ import { type Change, type Found, isGivenTo, lookAt } from "./waiting-places.js"
 const US = 1_000;
 /** As in waiting.lua: for so long a lock is given to a client that waits, which has taken it by then. */
 const GIVEN_MS = 1_500;
+/** So late is a timer at most. */
+const TIMERS_MS = 100;
 /** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
 const ECHO_US = 20_000 * US;
 /** What a client that waits asks in a row, until it stands in the queue: two subscriptions and three questions, one way each. */
@@ -54,7 +56,7 @@ export class WaitingQueue {
     this.#checker = checker;
     this.#trouble = trouble;
     this.#clients = clients;
-    this.#told = new TurnsTold(name, (what) => this.#fail(what));
+    this.#told = new TurnsTold(name, time, (what) => this.#fail(what));
   }
 
   starts(server: SimServer, { keys }: ScriptCall): void {
@@ -95,13 +97,14 @@ export class WaitingQueue {
   /** Where nothing has befallen the fleet: a client that waits for others stands in the queue, or hears of each release. */
   glance(server: SimServer, pending: Iterable<PendingCall>): void {
     const { nowUs } = this.#time;
+    const calls = [...pending];
+    this.#lookWhoIsNext(server, calls);
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
     if (nowUs < quietUs + leastUs) return;
     const found = lookAt(server, this.#name);
     const { holders, places } = found;
     this.#noteWhoIsIn(found);
-    const calls = [...pending];
     this.#lookWhoTakesIt(server, holders, calls);
     for (const { process, what, names, startUs, isAlone, sharesId, isDead } of calls) {
       const client = this.#clients.idOf(process);
@@ -113,6 +116,24 @@ export class WaitingQueue {
       this.#fail(
         `${what} waits since ${startUs / US} ms, and its client is out of it since ${outUs / US} ms`,
       );
+    }
+  }
+
+  /** The client behind one that was given the lock asks when that has run out: nobody tells it that the other one is not coming. */
+  #lookWhoIsNext(server: SimServer, calls: readonly PendingCall[]): void {
+    const untilUs = this.#time.nowUs - (GIVEN_MS + TIMERS_MS) * US - WAYS * this.#clients.wayUs();
+    for (const client of this.#told.silentSince(untilUs)) {
+      const waits = calls.find(
+        ({ process, names, isDead, startUs }) =>
+          this.#clients.idOf(process) === client &&
+          this.#clients.isWell(process) &&
+          !isDead() &&
+          names.includes(this.#name) &&
+          startUs < untilUs &&
+          ![process, server.name].some((of) => this.#trouble.has(of, untilUs - ECHO_US)),
+      );
+      if (waits !== undefined)
+        this.#fail(`${client} was told that it is the next one, and has not asked since`);
     }
   }
 

@@ -253,4 +253,37 @@ export const waitingQueueDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "next-not-minded",
+    promise: "The second of a queue asks when what was given to the first has run out.",
+    shows: "The client that was given the lock stands still, or is dead, or frees it late.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "else if (message === YOU_ARE_NEXT) this.endsIn(GIVEN_MS);",
+        replace: "else if (message === YOU_ARE_NEXT) void this.endsIn;",
+      },
+    ],
+  },
+  {
+    name: "sent-again-with-its-queue",
+    promise: "A lock is taken and freed while its slot moves.",
+    shows:
+      "The key of the lock has moved, and that of its queue has not: the server refuses what names both.",
+    kinds: KINDS,
+    topologies: ["cluster"],
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "if (commands.inCluster) this.#looks = undefined;",
+        replace: "",
+      },
+      {
+        file: "src/locks/acquire-command.ts",
+        find: "this.#wasSent && client.inCluster",
+        replace: "this.#wasSent && client.closing === undefined && false",
+      },
+    ],
+  },
 ];
