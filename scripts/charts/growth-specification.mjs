@@ -12,7 +12,7 @@ import { measuredWords } from "./words.mjs";
 const TOP = 76;
 const LEFT = 58;
 /** Right of it stand the names. */
-const PLOT_WIDTH = 292;
+const PLOT_WIDTH = 280;
 const PLOT_HEIGHT = 300;
 const AXIS_HEIGHT = 66;
 const NAME_X = PLOT_WIDTH + 22;

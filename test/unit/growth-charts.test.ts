@@ -14,7 +14,7 @@ type Data = NonNullable<ReturnType<typeof growthDataOf>>;
 
 const published = join(root, "docs/internals/charts");
 /** In DejaVu Sans, which is wider than other usual fonts. */
-const NAME_LETTER = 8.6;
+const NAME_LETTER = 8.5;
 
 function chartNamed(name: string): Chart {
   const chart = growthCharts.find((one) => one.name === name);
