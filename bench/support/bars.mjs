@@ -99,6 +99,32 @@ export const bars = [
     measured: ({ toLeader }) => toLeader("p99Us", "perSecond"),
     atMost: 1,
   },
+  ...[8, 32, 128, 400].map((clients) => ({
+    scenario: `hot-lock-${clients}`,
+    text: "commands each",
+    measured: (/** @type {Look} */ { ours }) => ours("commandsEach"),
+    atMost: 4,
+  })),
+  ...[8, 32, 128].map((clients) => ({
+    scenario: `hot-lock-${clients}`,
+    text: "Jain index",
+    measured: (/** @type {Look} */ { ours }) => ours("jain"),
+    atLeast: 0.95,
+  })),
+  {
+    scenario: "killed-holder",
+    text: "commands in the second after the TTL, above those of the second before",
+    measured: ({ ours }) => ours("commandsAbove"),
+    atMost: 50,
+    digits: 0,
+  },
+  {
+    scenario: "killed-holder",
+    text: "ms until the first is in",
+    measured: ({ ours }) => ours("firstInMs"),
+    atMost: 50,
+    digits: 1,
+  },
   {
     scenario: "hand-over",
     text: "to node-redisson's median",

@@ -16,10 +16,13 @@ import { redlock5 } from "../libraries/redlock-5.mjs";
 import { redlockUniversal } from "../libraries/redlock-universal.mjs";
 import { zookeeperNode } from "../libraries/zookeeper-node.mjs";
 import { fairContended } from "../scenarios/fair-contended.mjs";
+import { fleetsAtRest } from "../scenarios/fleet-at-rest.mjs";
 import { fourProcesses } from "../scenarios/four-processes.mjs";
 import { handOver } from "../scenarios/hand-over.mjs";
 import { handOverFair } from "../scenarios/hand-over-fair.mjs";
+import { hotLocks } from "../scenarios/hot-lock.mjs";
 import { idleWaiters } from "../scenarios/idle-waiters.mjs";
+import { killedHolder } from "../scenarios/killed-holder.mjs";
 import { lonePair } from "../scenarios/lone-pair.mjs";
 import { lonePairWatched } from "../scenarios/lone-pair-watched.mjs";
 import { manyAtOnce } from "../scenarios/many-at-once.mjs";
@@ -45,6 +48,8 @@ export const scenarios = [
   manyAtOnce,
   oneProcess,
   fourProcesses,
+  ...hotLocks,
+  killedHolder,
   handOver,
   handOverFair,
   idleWaiters,
@@ -55,6 +60,7 @@ export const scenarios = [
   readWrite,
   stopContinue,
   timers,
+  ...fleetsAtRest,
 ];
 
 /** @type {readonly Library[]} */

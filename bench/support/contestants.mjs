@@ -1,3 +1,5 @@
+import { redisServer } from "./redis-server.mjs";
+
 /** @import { Library } from "./contracts.js" */
 
 /**
@@ -36,4 +38,15 @@ export function waitingHere(libraries) {
  */
 export function waitingWithoutVariants(libraries) {
   return waiting(libraries).filter(({ variant }) => variant === undefined);
+}
+
+/**
+ * Libraries that wait for locks of Redis, each once: for fleets of clients, each with a connection of its own.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function fleets(libraries) {
+  return waitingWithoutVariants(libraries).filter(
+    ({ elsewhere, server }) => !elsewhere && server === redisServer,
+  );
 }

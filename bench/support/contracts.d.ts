@@ -122,6 +122,8 @@ export interface WorkerSelf {
   readonly port: number;
   /** What its client was opened with: a scenario may open further ones. */
   readonly settings: OpenSettings;
+  /** Opens a further client of the library, with a connection of its own. */
+  open(): Promise<Connection>;
   /** Tells the main process; resolves when that is on its way. */
   announce(event: string): Promise<void>;
 }

@@ -34,7 +34,14 @@ export async function runOnStage(scenario, library, size, { limitMs, ...options 
     port: server.port,
 
     worker(settings = {}) {
-      const given = { port: server.port, renewEachMs: RENEW_EACH_MS, ...options, ...settings };
+      const holdfastOptions = { ...options.holdfastOptions, ...settings.holdfastOptions };
+      const given = {
+        port: server.port,
+        renewEachMs: RENEW_EACH_MS,
+        ...options,
+        ...settings,
+        holdfastOptions,
+      };
       const job = { scenario: scenario.name, library: library.name, settings: given };
       const started = startWorker(job, limitMs);
       workers.push(started);

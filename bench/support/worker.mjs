@@ -4,7 +4,8 @@ import { findLibrary, findScenario } from "./catalogue.mjs";
 
 const { scenario: scenarioName, library: libraryName, settings } = JSON.parse(process.argv[2] ?? "{}");
 const scenario = findScenario(scenarioName);
-const connection = await findLibrary(scenario, libraryName).open(settings);
+const library = findLibrary(scenario, libraryName);
+const connection = await library.open(settings);
 
 process.on("message", (/** @type {{ id: number, order: string, options: never }} */ message) => {
   void obey(message);
@@ -22,6 +23,7 @@ async function obey({ id, order, options }) {
     const value = await handler(connection, options, {
       port: settings.port,
       settings,
+      open: () => library.open(settings),
       announce: (event) => tell({ event }),
     });
     const { user, system } = process.cpuUsage(before);

@@ -5,7 +5,7 @@ import { roundsOf } from "./results.mjs";
 
 /** @import { Library } from "../../bench/support/contracts.js" */
 /** @import { Beside, Chart } from "./catalogue.mjs" */
-/** @import { BenchResults, Run } from "./results.mjs" */
+/** @import { BenchResults, Head, Run } from "./results.mjs" */
 
 /**
  * What a chart shows: all that is needed to draw it, and to draw it in another way.
@@ -50,14 +50,7 @@ export function chartDataOf(chart, { head, runs }) {
   if (one === 0) return undefined;
   return {
     chart: chart.name,
-    cores: head.cores,
-    load: head.load,
-    node: head.node,
-    servers: [
-      ...new Set(runs.filter(({ scenario }) => scenario === chart.scenario).map(({ server }) => server)),
-    ],
-    versions: head.versions,
-    rounds: head.options.rounds,
+    ...measuredWith(head, runs, [chart.scenario]),
     ...(chart.loops ? { loopMs: head.options.forMs } : {}),
     ...(reference === undefined ? {} : { reference }),
     series: measured.map(({ name, role }) => ({
@@ -66,6 +59,25 @@ export function chartDataOf(chart, { head, runs }) {
       values: roundsOf(runs, chart.scenario, name, chart.metric).map((value) => rounded(value / one)),
       ...besideOf(chart, name, runs),
     })),
+  };
+}
+
+/**
+ * On what machine, with what, and how often.
+ *
+ * @param {Head} head
+ * @param {readonly Run[]} runs
+ * @param {readonly string[]} scenarios
+ */
+export function measuredWith(head, runs, scenarios) {
+  const own = runs.filter(({ scenario }) => scenarios.includes(scenario));
+  return {
+    cores: head.cores,
+    load: head.load,
+    node: head.node,
+    servers: [...new Set(own.map(({ server }) => server))],
+    versions: head.versions,
+    rounds: head.options.rounds,
   };
 }
 
@@ -107,14 +119,14 @@ function besideText({ take, text, digits = 0 }, values) {
 }
 
 /** @param {number} value */
-function rounded(value) {
+export function rounded(value) {
   return Number(value.toPrecision(SIGNIFICANT_DIGITS));
 }
 
 /**
  * As JSON with a line for each library, so that a change shows which has changed.
  *
- * @param {ChartData} data
+ * @param {{ readonly series: readonly object[] }} data
  */
 export function chartJson({ series, ...head }) {
   const lines = Object.entries(head).map(

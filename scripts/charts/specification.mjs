@@ -1,5 +1,6 @@
 // @ts-check
-import { MARGIN, NOTE_SIZE, ROW_HEIGHT, ROWS_Y, WIDTH } from "./dimensions.mjs";
+import { MARGIN, ROW_HEIGHT, ROWS_Y } from "./dimensions.mjs";
+import { pictureOf, text } from "./picture.mjs";
 import { plot } from "./plot.mjs";
 import { rowsOf } from "./rows.mjs";
 import { roleNames } from "./themes.mjs";
@@ -11,13 +12,7 @@ import { notesOf } from "./words.mjs";
 /** @import { Row } from "./rows.mjs" */
 /** @import { Theme } from "./themes.mjs" */
 
-const FONT = '-apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
-const TITLE_SIZE = 19;
-const NOTE_LINE = 20;
-
 /** From the top of the picture. */
-const TITLE_Y = 28;
-const MEASURE_Y = 52;
 const LEGEND_Y = 78;
 
 /** With its labels and its title. */
@@ -39,47 +34,14 @@ const LETTER_WIDTH = 9;
  */
 export function specificationOf(chart, data, theme) {
   const rows = rowsOf(chart, data);
-  const height = rows.length * ROW_HEIGHT;
-  const notes = notesOf(chart, data, rows);
-  const notesY = ROWS_Y + height + AXIS_HEIGHT;
-  return {
-    width: WIDTH,
-    height: notesY + notes.length * NOTE_LINE,
-    padding: 0,
-    autosize: "none",
-    background: theme.background,
-    config: { text: { font: FONT }, axis: { labelFont: FONT, titleFont: FONT } },
-    marks: [
-      text(MARGIN, TITLE_Y, chart.title, { size: TITLE_SIZE, bold: true, color: theme.text }),
-      text(MARGIN, MEASURE_Y, `${chart.measure}; ${chart.better} is better`, { color: theme.quietText }),
-      ...legend(rows, theme),
-      plot(chart, data, rows, theme),
-      ...notes.map((note, i) => text(MARGIN, notesY + i * NOTE_LINE, note, { color: theme.quietText })),
-    ],
-  };
-}
-
-/**
- * @param {number} x
- * @param {number} y
- * @param {string} words
- * @param {{ size?: number, bold?: boolean, color: string }} style
- * @returns {Mark}
- */
-function text(x, y, words, { size = NOTE_SIZE, bold = false, color }) {
-  return {
-    type: "text",
-    encode: {
-      enter: {
-        x: { value: x },
-        y: { value: y },
-        text: { value: words },
-        fontSize: { value: size },
-        fontWeight: { value: bold ? "bold" : "normal" },
-        fill: { value: color },
-      },
-    },
-  };
+  return pictureOf({
+    title: chart.title,
+    measure: `${chart.measure}; ${chart.better} is better`,
+    marks: [...legend(rows, theme), plot(chart, data, rows, theme)],
+    notesY: ROWS_Y + rows.length * ROW_HEIGHT + AXIS_HEIGHT,
+    notes: notesOf(chart, data, rows),
+    theme,
+  });
 }
 
 /**

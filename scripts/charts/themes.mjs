@@ -10,6 +10,7 @@
  * @property {string} quietText
  * @property {string} grid
  * @property {Readonly<Record<Series["role"], string>>} roles told apart with any kind of colour vision: they differ in lightness too
+ * @property {readonly string[]} lines of libraries other than holdfast, which have symbols and names beside
  */
 
 /**
@@ -25,6 +26,7 @@ export const themes = [
     quietText: "#59636e",
     grid: "#d1d9e0",
     roles: { ours: "#0072b2", peer: "#e07b00", raw: "#8c959f", other: "#452d1b" },
+    lines: ["#c96a00", "#007f5f", "#b5488a", "#7d6500", "#6f42c1", "#59636e"],
   },
   {
     name: "dark",
@@ -33,6 +35,7 @@ export const themes = [
     quietText: "#9198a1",
     grid: "#30363d",
     roles: { ours: "#56b4e9", peer: "#d9730d", raw: "#7d8590", other: "#f2e58b" },
+    lines: ["#e5862b", "#2fc59b", "#e58bc0", "#e3cf5b", "#b091f5", "#9198a1"],
   },
 ];
 

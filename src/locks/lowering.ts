@@ -71,6 +71,21 @@ export function sendingsOf(
   };
 }
 
+/** The lock falls sooner than those that wait in its queue have seen: the first of them asks, and sees when. */
+export function callFirst(lock: LockIdentity): void {
+  const { client, key, kind, id } = lock;
+  const looks = lock.queues ? client.lines.look(id) : undefined;
+  if (looks === undefined) return;
+  const releases = releasesOf(lock, [NO_HOLDER]).map((each) => ({
+    ...each,
+    looks: { ...looks, way: "calls" } as const,
+  }));
+  const sendings = sendingsOf(client, releases);
+  client.inBackground(async () => {
+    await client.commands.exchange(kind.release, key, (notAfterMs) => ({ notAfterMs, locks: sendings() }));
+  });
+}
+
 /** The script that ends the last hold of a stay: it frees the lock, or keeps it for a while. */
 export function lastRelease(
   { kind }: LockIdentity,
@@ -187,6 +202,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     else if (!kind.shared) {
       // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
+      if (answer.sooner) callFirst(this.#lock);
     }
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
@@ -207,3 +223,5 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 }
 
 const PLAIN: Patience & Sending = {};
+/** Of a release that frees nothing. */
+const NO_HOLDER = "";

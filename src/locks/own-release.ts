@@ -26,7 +26,7 @@ interface FreedAnswer {
  */
 export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?: LookIntoQueue): void {
   const { client, id } = lock;
-  if (looks?.leaves) client.lines.hasLeft(id, looks);
+  if (looks?.way === "leaves") client.lines.hasLeft(id, looks);
   else if (looks === undefined && lock.queues && heard) client.lines.wasHeard(id);
   const line = lineOf(lock);
   if (given) line?.given();

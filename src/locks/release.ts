@@ -8,7 +8,7 @@ import type { Hold } from "../threads/stay.js";
 import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { Lowering, lastRelease, releasesOf, sendingsOf, sendRelease } from "./lowering.js";
+import { callFirst, Lowering, lastRelease, releasesOf, sendingsOf, sendRelease } from "./lowering.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 import { confirm, reconcile } from "./reconciler.js";
 
@@ -216,8 +216,10 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
     const reply = sent.reply.find(({ status }) => status === "released") ??
       sent.reply[0] ?? { status: "absent" };
     if (reply.status !== "released") notFreed(lock);
-    else if (isKept) client.lines.of(lock.id)?.endsIn(inRedis.keepForMs);
-    else freed(lock, reply, locks[0]?.looks);
+    else if (isKept) {
+      client.lines.of(lock.id)?.endsIn(inRedis.keepForMs);
+      if (reply.sooner) callFirst(lock);
+    } else freed(lock, reply, locks[0]?.looks);
     inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(lock, hold, 0, { ...sent, reply });
   } catch (error) {

@@ -1,4 +1,3 @@
-import { KEPT_ENDING } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -150,17 +149,12 @@ export interface Release {
 
 /** How a release looks into the queue of clients that wait for the lock. */
 export interface LookIntoQueue {
-  /** Whether no call of this client waits for the lock any more. */
-  readonly leaves: boolean;
+  /** Whether no call of this client waits for the lock any more; "calls": nothing is freed, and the first that waits is to ask. */
+  readonly way: "leaves" | "stays" | "calls";
   /** Whether the server knows all who listen to a channel. */
   readonly countsAll: boolean;
   /** What last told this client that others may wait: an object for each time. Not sent. */
   readonly asOf: object;
-}
-
-/** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
-export function keptField(holder: string): string {
-  return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
 }
 
 export type ReleaseAnswer =
@@ -170,6 +164,8 @@ export type ReleaseAnswer =
       readonly heard?: number;
       /** True when it was given to another client that waits in the queue. */
       readonly given?: boolean;
+      /** True when holds are kept and the lock falls sooner than before. */
+      readonly sooner?: boolean;
     }
   | {
       readonly status: "absent";
@@ -195,6 +191,7 @@ export function releaseAnswer(raw: RawReply): ReleaseAnswer {
     case "absent":
       return detail === undefined ? { status } : { status, stands: true };
     case "released":
+      return detail === undefined ? { status } : { status, sooner: true };
     case "late":
       return { status };
     case "wrong-type":

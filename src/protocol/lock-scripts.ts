@@ -8,7 +8,6 @@ import {
   type ForceUnlockAnswer,
   forceUnlockAnswer,
   HELD,
-  keptField,
   type LookIntoQueue,
   type ReleaseAnswer,
   type ReleaseCall,
@@ -20,7 +19,7 @@ import {
   type SuccessionAnswer,
   successionAnswer,
 } from "./lock-calls.js";
-import { fencingTokenKey, readHoldKey, waitingKey } from "./names.js";
+import { fencingTokenKey, keptField, readHoldKey, waitingKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import * as scripts from "./scripts.js";
@@ -122,8 +121,8 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
   usual: (serverMs) => ({ serverMs, reply: HELD }),
 });
 
-function wayOf({ leaves, countsAll }: LookIntoQueue): string {
-  return `${leaves ? "leaves" : "stays"}${countsAll ? " all" : ""}`;
+function wayOf({ way, countsAll }: LookIntoQueue): string {
+  return countsAll ? `${way} all` : way;
 }
 
 const NOTHING = { leaseMs: 0, heldCount: 0, queued: undefined, channel: "" } as const;

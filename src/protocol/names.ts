@@ -123,6 +123,11 @@ export function holderField(clientId: string, threadId: number): string {
 /** What the field of a lock that is kept after its release has behind the client id: a thread id that no thread has; holdfast's own. */
 export const KEPT_ENDING = ":0";
 
+/** The field that stays in the place of a holder's while a lock is kept after its release. */
+export function keptField(holder: string): string {
+  return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
+}
+
 /** What the field of a lock that is given to a client, but not taken yet, has behind the client id; holdfast's own. */
 export const NEXT_ENDING = ":next";
 

@@ -1553,6 +1553,7 @@ redis.call("HSET", lock, kept, "1")
 redis.call("HDEL", lock, holder)
 if ends_sooner then
 publish(channel, "0")
+return { "released", 1 }
 end
 return "released"
 end
@@ -1613,6 +1614,7 @@ local ends_sooner = set_ttl(lock, ttl_ms)
 redis.call("HSET", lock, holder, kept_count)
 if ends_sooner then
 publish(ARGV[2 * i + 1], "0")
+return { "released", 1 }
 end
 return "released"
 end
@@ -1623,7 +1625,8 @@ ${anyHolder}
 ${waiting}
 local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
 local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
-local leaves, counts_all = string.sub(way, 1, 6) == "leaves", string.sub(way, -4) == " all"
+local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
+local counts_all = string.sub(way, -4) == " all"
 local function tell(other, message)
 return publish(channel .. ":" .. other, message)
 end
@@ -1676,9 +1679,9 @@ if freed == 1 then
 if give() then
 reply = { "given", heard_by }
 end
-elseif place and place > 0 then
+elseif calls or place and place > 0 then
 local following = others_waiting(queue, client)[1]
-if following and place_of(queue, following) > place then
+if following and (calls or place_of(queue, following) > place) then
 tell(following, "turn")
 end
 end

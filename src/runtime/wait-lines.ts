@@ -63,7 +63,7 @@ export class WaitLines {
   look(lockId: string): LookIntoQueue | undefined {
     const asOf = this.#services.waitedFor.get(lockId);
     if (asOf === undefined) return undefined;
-    return { leaves: this.lengthOf(lockId) === 0, countsAll: this.#countsAll, asOf };
+    return { way: this.lengthOf(lockId) === 0 ? "leaves" : "stays", countsAll: this.#countsAll, asOf };
   }
 
   /** Others have heard of a release of this client, which did not look into the queue: the next one does. */

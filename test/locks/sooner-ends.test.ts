@@ -129,6 +129,30 @@ describe.each(ways)("a lock that ends sooner than its waiters have seen ($of)", 
   });
 });
 
+/** Calls for these locks wait in a queue. */
+const queued = ways.filter(({ of }) => /: (?:lock|fenced)$/.test(of));
+
+describe.each(queued)("a lock with a queue that ends sooner ($of)", ({ held, wanted, take }) => {
+  test("is had by who waits when it ends, where the holder looks into the queue [own-115]", async () => {
+    const time = open(PATIENT);
+    const [before, waiter] = [time.connect(PATIENT).holdfast, time.connect(PATIENT).holdfast];
+    const lock = held(time.holdfast);
+    // The holder has waited in the queue itself, before the other: that relies on its looks, and hears no release of others.
+    const first = await arrived(time, watched(held(before).lock({ leaseMs: HOUR_MS })));
+    const taking = watched(take(lock, time));
+    await time.clock.advance(A_MOMENT_MS);
+    const waiting = watched(lockOf[wanted](waiter).lock({ leaseMs: SOON_MS }));
+    await time.clock.advance(A_MOMENT_MS);
+    await arrived(time, watched(first.unlock()));
+    const shorten = await arrived(time, taking);
+    await time.clock.advance(A_MOMENT_MS);
+    await arrived(time, watched(shorten()));
+    await entersInTime(time, waiting);
+    // Who lets a lease end does not leave the queue.
+    time.server.flush();
+  });
+});
+
 async function entersInTime({ clock }: FakeTime, waiting: Watched<unknown>): Promise<void> {
   await clock.advance(SOON_MS - A_MOMENT_MS - 50);
   expect(waiting.outcome).toBe(undefined);

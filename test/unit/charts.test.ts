@@ -6,6 +6,7 @@ import { charts } from "../../scripts/charts/catalogue.mjs";
 import { chartDataOf } from "../../scripts/charts/chart-data.mjs";
 import { drawChart } from "../../scripts/charts/draw.mjs";
 import { drawRecorded, publishCharts, recordCharts } from "../../scripts/charts/files.mjs";
+import { growthCharts } from "../../scripts/charts/growth-catalogue.mjs";
 import { rowsOf } from "../../scripts/charts/rows.mjs";
 import { themes } from "../../scripts/charts/themes.mjs";
 import { root } from "../support/tidy/tree.js";
@@ -14,6 +15,7 @@ type Chart = (typeof charts)[number];
 type ChartData = NonNullable<ReturnType<typeof chartDataOf>>;
 type Metrics = Readonly<Record<string, number | string>>;
 
+const names = [...charts, ...growthCharts].map(({ name }) => name);
 const published = join(root, "docs/internals/charts");
 /** Of a row, for its name and its figures, with a gap between them. */
 const ROW_WIDTH = 485;
@@ -59,8 +61,8 @@ describe("the published charts", () => {
     },
   );
 
-  it("are those of the catalogue, with their data, and no others", () => {
-    const files = charts.flatMap(({ name }) => [`${name}-dark.svg`, `${name}-light.svg`, `${name}.json`]);
+  it("are those of the two catalogues, with their data, and no others", () => {
+    const files = names.flatMap((name) => [`${name}-dark.svg`, `${name}-light.svg`, `${name}.json`]);
     expect(readdirSync(published).toSorted()).toEqual(files.toSorted());
   });
 
@@ -75,7 +77,7 @@ describe("the published charts", () => {
 
   it("all stand on the performance page, and two of them in the README, for light and dark pages", () => {
     const all = picturesIn("docs/internals/performance.md", "charts/");
-    expect(all.toSorted()).toEqual(charts.map(({ name }) => name).toSorted());
+    expect(all.toSorted()).toEqual(names.toSorted());
     const some = picturesIn("README.md", "docs/internals/charts/");
     expect(some).toHaveLength(2);
     expect(all).toEqual(expect.arrayContaining(some));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { AcquireAnswer, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
+import type { AcquireAnswer, LookIntoQueue, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
 import { lockAcquire, lockForceUnlock, lockRelease } from "../../src/protocol/lock-scripts.js";
 import {
   clientChannel,
@@ -58,15 +58,18 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
     return answer;
   }
 
-  function releaseOf(holder: string, { key = "a", leaves = false, countsAll = true } = {}): Release {
+  function releaseOf(
+    holder: string,
+    { key = "a", way = "stays", countsAll = true }: Partial<LookIntoQueue> & { readonly key?: string } = {},
+  ): Release {
     const counts = { heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [] };
-    return { key, holder, ...counts, channel: lockChannel(key), looks: { leaves, countsAll, asOf: {} } };
+    return { key, holder, ...counts, channel: lockChannel(key), looks: { way, countsAll, asOf: {} } };
   }
 
   /** A release that looks into the queue. */
   async function releases(
     holder: string,
-    options: { readonly leaves?: boolean; readonly countsAll?: boolean } = {},
+    options: Partial<LookIntoQueue> = {},
     notAfterMs = NO_LIMIT,
   ): Promise<ReleaseAnswer | undefined> {
     const [answer] = await server.run(lockRelease, { notAfterMs, locks: [releaseOf(holder, options)] });
@@ -179,7 +182,7 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
       expect(await server.heard()).toEqual([`${CHANNEL} 0`, turn(ONE), next(TWO)]);
       expect(await queue()).toEqual([...MARK, TWO, "2", THREE, "3"]);
       await asks(call(ONE));
-      expect(await releases(call(ONE), { leaves: true })).toEqual({ status: "released", heard: 1 });
+      expect(await releases(call(ONE), { way: "leaves" })).toEqual({ status: "released", heard: 1 });
       expect(await server.heard()).toEqual([`${CHANNEL} 0`, turn(TWO), next(THREE)]);
       expect([await fields(), await queue()]).toEqual([[], [TWO, "2", THREE, "3"]]);
       await asks(call(TWO));
@@ -230,7 +233,7 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
       await releases(call(FOUR));
       expect(await asks(call(ONE))).toEqual(held(true));
       await asks(call(TWO));
-      expect(await releases(call(ONE), { leaves: true })).toEqual(released);
+      expect(await releases(call(ONE), { way: "leaves" })).toEqual(released);
       expect([await fields(), await queue()]).toEqual([[], [TWO, "1"]]);
       expect(await asks(call(TWO))).toEqual(held(false));
       expect(await queue()).toEqual([]);
@@ -244,7 +247,7 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
 
     test("that comes too late changes nothing", async () => {
       await wait(call(FOUR), ONE);
-      expect(await releases(call(FOUR), { leaves: true }, LONG_AGO)).toEqual({ status: "late" });
+      expect(await releases(call(FOUR), { way: "leaves" }, LONG_AGO)).toEqual({ status: "late" });
       expect([await fields(), await queue(), await server.heard()]).toEqual([[call(FOUR)], [ONE, "1"], []]);
     });
 
@@ -252,15 +255,22 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
       await wait(call(FOUR), ONE);
       await holds(call(FOUR), "b");
       const keys = ["b", "a", "c"];
-      const locks = keys.map((key) => releaseOf(call(FOUR), { key, leaves: true }));
+      const locks = keys.map((key) => releaseOf(call(FOUR), { key, way: "leaves" }));
       const answers = await server.run(lockRelease, { notAfterMs: NO_LIMIT, locks });
       expect(answers).toEqual([released, given, { status: "absent" }]);
       expect([await fields("a"), await fields("b")]).toEqual([[nextField(ONE)], []]);
     });
   });
 
+  test("a call to the first that waits frees nothing, and is heard by that one", async () => {
+    await wait(JVM, ONE, TWO);
+    expect(await releases("", { way: "calls" })).toEqual({ status: "absent" });
+    expect([await fields(), await queue()]).toEqual([[JVM], [ONE, "1", TWO, "2"]]);
+    expect(await server.heard()).toEqual([turn(ONE)]);
+  });
+
   describe("a client that waits no more", () => {
-    const leave = (client: string) => releases(nextField(client), { leaves: true });
+    const leave = (client: string) => releases(nextField(client), { way: "leaves" });
 
     test("frees what was given to it, and tells the next", async () => {
       await wait(call(FOUR), ONE, TWO);

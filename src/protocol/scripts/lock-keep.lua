@@ -12,6 +12,7 @@
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release:
            "released"              kept; also when the field that stays is there already, as after a repeat: then nothing is changed
+           { "released", 1 }       kept, and the lock falls sooner than before
            "absent"                neither field is there
            "late"                  notAfterMs has passed
            { "wrong-type", type }  the key is no hash
@@ -38,6 +39,7 @@ local function keep(lock, holder, kept, keep_ms, channel)
     redis.call("HDEL", lock, holder)
     if ends_sooner then
       publish(channel, "0")
+      return { "released", 1 }
     end
     return "released"
   end

@@ -12,8 +12,9 @@
     holder     "<client id>:<thread id>"
     channel    where waiters listen, without the client id that the channel of one client has behind it
   then, with queues, for each lock:
-    way        "leaves" when no call of the holder's client waits for the lock any more, "stays" otherwise; with " all" behind it
-               where all who listen to a channel are known to this server
+    way        "leaves" when no call of the holder's client waits for the lock any more, "stays" otherwise; "calls" when nothing is
+               freed, and the first that waits is to ask; with " all" behind it where all who listen to a channel are known to
+               this server
   then, where holds are kept, which goes for one lock only; without these it is freed whatever the count was:
   ARGV[4]      heldCount    integer > 0, the holder's hold count before this release, at most
   ARGV[5]      keptCount    integer > 0, the hold count to leave
@@ -24,6 +25,7 @@
            heard                        freed; how many heard of it, as far as this server knows
            { "given", heard }           freed, and given to another client that waits
            "released"                   lowered; also when this is a repeat of a call that did so
+           { "released", 1 }            lowered, and the lock falls sooner than before
            "absent"                     the holder is not there
            { "absent", 1 }              the same, but its client has the lock by another holder: it stands on in the queue for that
            "late"                       notAfterMs has passed
@@ -84,6 +86,7 @@ for i = 1, lock_count do
       redis.call("HSET", lock, holder, kept_count)
       if ends_sooner then
         publish(ARGV[2 * i + 1], "0")
+        return { "released", 1 }
       end
       return "released"
     end
@@ -95,7 +98,8 @@ for i = 1, lock_count do
     --@include waiting
     local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
     local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
-    local leaves, counts_all = string.sub(way, 1, 6) == "leaves", string.sub(way, -4) == " all"
+    local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
+    local counts_all = string.sub(way, -4) == " all"
 
     local function tell(other, message)
       return publish(channel .. ":" .. other, message)
@@ -159,9 +163,9 @@ for i = 1, lock_count do
       if give() then
         reply = { "given", heard_by }
       end
-    elseif place and place > 0 then
+    elseif calls or place and place > 0 then
       local following = others_waiting(queue, client)[1]
-      if following and place_of(queue, following) > place then
+      if following and (calls or place_of(queue, following) > place) then
         tell(following, "turn")
       end
     end

@@ -1,5 +1,5 @@
 import type { Lease } from "../../../src/lease.js";
-import { keptField } from "../../../src/protocol/lock-calls.js";
+import { keptField } from "../../../src/protocol/names.js";
 import { TAKEN } from "../checker/losses.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";

@@ -111,7 +111,7 @@ const waiting = (...clients: readonly string[]): Found => [
 ];
 const waits = { queued: { waitsOn: false } } as const;
 /** Nobody listens, which the server need not know. */
-const looks = { leaves: true, countsAll: false, asOf: {} } as const;
+const looks = { way: "leaves", countsAll: false, asOf: {} } as const;
 const seen = (fields: Readonly<Record<string, string>>) => ({
   key: KEY,
   notAfterMs: NEVER_MS,
@@ -153,6 +153,12 @@ export const lockScenarios = {
       ...held(JVM),
       ...waiting(OURS, FRIEND),
     ]),
+    scenario(
+      "a call to the first in its queue",
+      lockRelease,
+      release({ looks: { ...looks, way: "calls" }, holder: "" }),
+      [...held(ME), ...waiting(FRIEND)],
+    ),
   ],
   "lock-keep": [scenario("a held lock", lockKeep, release({ keepForMs: 5_000 }), held(ME))],
   "lock-succeed": [
