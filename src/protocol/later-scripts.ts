@@ -239,7 +239,7 @@ fields and count or 0,
 waiters,
 length,
 token_of(KEYS[at + 2]),
-permits,
+permits or false,
 clients,
 client_count,
 }

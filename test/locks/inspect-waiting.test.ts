@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Lease, Lock } from "../../src/index.js";
+import { type Lease, type Lock, WrongTypeError } from "../../src/index.js";
 import { waitingKey } from "../../src/protocol/names.js";
 import { until } from "../support/run/until.js";
 import { watched } from "../support/run/watched.js";
@@ -105,6 +105,15 @@ describe("inspect", () => {
     expect(many).toMatchObject({ waitingClientCount: 2_000, listeners: 2_000 });
     await queue(...ids(10_001));
     expect(await holdfast.inspect("a")).toMatchObject({ waitingClients: [], waitingClientCount: 10_001 });
+  });
+
+  test.each([
+    ["a text", "text"],
+    ["a number that is no count", "1.5"],
+  ])("refuses %s, for which a client waits", async (_, text) => {
+    await queue(...ids(1));
+    await redis.plain.set("a", text);
+    await expect(redis.holdfast().inspect("a")).rejects.toThrow(WrongTypeError);
   });
 
   test.each<[string, () => Promise<unknown>]>([

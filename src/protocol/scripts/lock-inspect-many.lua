@@ -169,7 +169,7 @@ for at = 1, #KEYS, keys_each do
     waiters,
     length,
     token_of(KEYS[at + 2]),
-    permits,
+    permits or false,
     clients,
     client_count,
   }

@@ -71,7 +71,7 @@ return {
   waiters,
   counter,
   count ~= "" and listeners(),
-  permits(),
+  permits() or false,
   clients,
   client_count,
 }
