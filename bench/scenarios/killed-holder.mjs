@@ -8,10 +8,10 @@ const WAITERS = 1_000;
 const QUICK_WAITERS = 8;
 /** Long enough for all to have begun to wait, and for a second of waiting before it ends. */
 const TTL_MS = 15_000;
-const QUICK_TTL_MS = 1_500;
+const QUICK_TTL_MS = 4_000;
 /** A busy server is asked so long before the TTL's end, as its answer is late. */
 const SLACK_MS = 500;
-const QUICK_SLACK_MS = 50;
+const QUICK_SLACK_MS = 1_500;
 /** Fleets do not begin to wait in one moment. */
 const SPREAD_MS = 4_500;
 const QUICK_SPREAD_MS = 100;

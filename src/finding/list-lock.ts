@@ -33,7 +33,8 @@ export function listLock(findings: Findings): ListedLock | undefined {
   const { key, name, record, heard, sources, counting } = findings;
   const holders = record.type === "string" ? permitHolders(findings) : lockHolders(findings);
   const waiting = waitersIn(findings);
-  const isUsed = holders.length > 0 || record.queue.length > 0 || waiting.some(isThere);
+  const isQueuedFor = record.queue.length > 0 || record.waitingClients.length > 0;
+  const isUsed = holders.length > 0 || isQueuedFor || waiting.some(isThere);
   // A number says nothing about its users but by its channel, and by leases.
   const isOut = (record.permits?.leases?.taken ?? 0) > 0;
   if (!isUsed && !isOut && (record.type !== "string" || heard === undefined)) return undefined;
@@ -53,7 +54,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
 }
 
 function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {
-  const { type, fields, queue, token } = record;
+  const { type, fields, queue, waitingClients, token } = record;
   const { holds, waits } = fleet.told(key);
   const told = (holds[0] ?? waits[0])?.kind;
   if (type === "string") {
@@ -61,13 +62,9 @@ function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | u
     return numberKind(told) ?? numberKind(heard?.of);
   }
   if (type !== "hash" && type !== "none") return undefined;
-  const stored = kindOf({
-    free: type === "none" && queue.length === 0,
-    mode: fields[MODE_FIELD],
-    queue,
-    token,
-  });
-  return stored === "none" ? waitedKind(told) : stored;
+  const free = type === "none" && queue.length === 0;
+  if (!free) return kindOf({ mode: fields[MODE_FIELD], queue, token });
+  return waitedKind(told) ?? (waitingClients.length > 0 ? kindOf({ queue, token }) : undefined);
 }
 
 function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
@@ -186,12 +183,15 @@ function permitHolder(
   };
 }
 
-/** Of a client whose waiters stand in the queue the longest waits are theirs. */
+/**
+ * Of a client whose waiters stand in the queue the longest waits are theirs. A client that waits for a lock without a fair queue has one
+ * place there, however many calls of it wait.
+ */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);
   const byClient = longestFirst(waits);
   const standing = new Set<ToldWait>();
-  const queued = record.queue.map((holder) => {
+  const queued = [...record.queue, ...record.waitingClients].map((holder) => {
     const clientId = clientIdIn(holder);
     const wait = byClient.get(clientId)?.next().value;
     if (wait !== undefined) standing.add(wait);

@@ -44,7 +44,10 @@ export interface ListedHolder {
 
 /** One that waits for a lock. */
 export interface ListedWaiter {
-  /** As it stands in the queue of a fair lock; null for a waiter that only presence tells of. */
+  /**
+   * As it stands in the queue of a fair lock; in that of a plain, non-reentrant or fenced lock the client id, which stands there once for
+   * all of its calls. null for a call that only presence tells of.
+   */
   readonly holder: string | null;
   /** Its client; null where presence does not tell. */
   readonly client: ClientRef | null;
@@ -69,10 +72,13 @@ export interface ListedLock {
   /** Which of the sources have named it by the time at which it is listed. */
   readonly sources: readonly LockSource[];
   readonly holders: readonly ListedHolder[];
-  /** The queue of a fair lock, the next first, and then what presence tells of, the longest wait first. */
+  /**
+   * The queue, the next first, and then what presence tells of, the longest wait first: calls for a lock without a queue, and all but the
+   * longest of a client that stands in the queue once. A client that has died may stand there until it is passed over.
+   */
   readonly waiting: readonly ListedWaiter[];
   /**
-   * How many stored holders, and how many in the queue, are not in the lists: of both 1,000 are, and of a queue of more than 10,000 none.
+   * How many stored holders, and how many in the queue, are not in the lists: of both 1,000 are, and of a queue with more than 10,000 none.
    * Which holders are is up to chance.
    */
   readonly more: { readonly holders: number; readonly waiting: number };

@@ -48,19 +48,22 @@ export async function lookAtMany(
 /**
  * In one command, in further ones what that had no room for, and each key by itself where the server refuses that: one key of another
  * user's, or a slot that moves, fails all.
+ * @param withClients false: a lock whose user has no right to the key of the clients that wait for it is looked at without that
  */
 async function lookAt(
   client: Client,
   keys: readonly string[],
   patience: Patience,
   records: Map<string, FoundRecord>,
+  withClients = true,
 ): Promise<void> {
   const [first] = keys;
   if (patience.cancelled || first === undefined) return;
   let answered: number;
   try {
     const divisible = keys.length > 1;
-    const { reply } = await client.commands.exchange(lockInspectMany, first, () => keys, {
+    const input = { locks: keys, withClients };
+    const { reply } = await client.commands.exchange(lockInspectMany, first, () => input, {
       divisible,
       get cancelled() {
         return patience.cancelled ?? false;
@@ -75,6 +78,7 @@ async function lookAt(
     if (!wasRefused(error)) throw error;
     if (keys.length === 1) {
       if (!isForeignKey(error)) throw error;
+      if (withClients) await lookAt(client, keys, patience, records, false);
       return;
     }
     for (const key of keys) await lookAt(client, [key], patience, records);

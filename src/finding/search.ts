@@ -54,7 +54,11 @@ function throwIfOver(waiter: Waiter): void {
   if (waiter.cancelled) throw waiter.reason;
 }
 
-const FREE: Pick<FoundRecord, "type" | "queue"> = { type: "none", queue: [] };
+const FREE: Pick<FoundRecord, "type" | "queue" | "waitingClients"> = {
+  type: "none",
+  queue: [],
+  waitingClients: [],
+};
 
 /** By key, with `{a}` behind `a`, as these have one queue and are looked at together. */
 function twinsTogether(one: string, other: string): number {
@@ -139,8 +143,9 @@ class Search {
 
   /** The names `a` and `{a}` have one queue: of two that are free, and of one that is free beside one that is held, one is listed. */
   #isOfItsTwin(key: string, records: ReadonlyMap<string, FoundRecord>): boolean {
-    const { type, queue } = records.get(key) ?? FREE;
-    if (type !== "none" || queue.length === 0 || this.#fleet.has(key)) return false;
+    const { type, queue, waitingClients } = records.get(key) ?? FREE;
+    const isWaitedFor = queue.length > 0 || waitingClients.length > 0;
+    if (type !== "none" || !isWaitedFor || this.#fleet.has(key)) return false;
     const inner = /^\{([^{}]+)\}$/.exec(key)?.[1];
     const twin = inner ?? `{${key}}`;
     const isListed = inner !== undefined && this.#heard.has(twin) && this.#isWanted(twin);

@@ -76,6 +76,8 @@ export class Freeing {
         holdCounts: Object.fromEntries(holders.map(({ holder, count }) => [holder, count])),
         ttlMs,
         queue: [],
+        waitingClients: [],
+        waitingClientCount: 0,
         token,
         ownHolders: [],
         kept: false,

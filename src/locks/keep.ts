@@ -1,5 +1,6 @@
 import type { HeldKind } from "../threads/held.js";
 import type { Hold } from "../threads/stay.js";
+import { leaveQueue } from "./leave-queue.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { release } from "./release.js";
 import type { Wish } from "./wish.js";
@@ -18,7 +19,13 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   if (state === "held" && stay.entering > 0) {
     throw notKept(name, "another call of its thread is just entering it once more");
   }
-  await release(lock, hold, keepForMs);
+  try {
+    await release(lock, hold, keepForMs);
+  } finally {
+    // To keep a lock does not look into its queue, where this client waits since before the lock was handed over inside it: a release of
+    // another client would give it the lock, which no call takes.
+    if (lock.queues && lock.client.lines.lengthOf(lock.id) === 0) leaveQueue(lock);
+  }
 }
 
 /** @param what has not been done with the lock. Default: it was not released */

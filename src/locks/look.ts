@@ -1,12 +1,20 @@
 import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
 import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
-import { fairQueueKey, fencingTokenKey, lockChannel, permitLeasesKey, rwChannel } from "../protocol/names.js";
+import {
+  fairQueueKey,
+  fencingTokenKey,
+  lockChannel,
+  permitLeasesKey,
+  rwChannel,
+  waitingKey,
+} from "../protocol/names.js";
+import { wasForbidden } from "../runtime/command-failures.js";
 import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
  * All that Redis has about the lock of a key.
- * @param options `whole`: also how many connections listen; and a semaphore or a latch is an answer, too
+ * @param options `whole`: also how many connections listen, and which clients wait; and a semaphore or a latch is an answer, too
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function look(
@@ -15,14 +23,22 @@ export async function look(
 ): Promise<LockRecord> {
   const { client, key } = lock;
   client.assertOpen(lock);
-  try {
-    const { reply } = await client.commands.exchange(lockInspect, key, () => ({
+  const ask = (withClients: boolean) =>
+    client.commands.exchange(lockInspect, key, () => ({
       key,
       queueKey: fairQueueKey(key),
       tokenKey: fencingTokenKey(key),
       leasesKey: permitLeasesKey(key),
+      ...(withClients && { waitingKey: waitingKey(key) }),
       ...(whole && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
     }));
+  // A user without a right to one key is refused as a whole: who waits is told where it may be.
+  const withoutClients = (error: unknown) => {
+    if (whole && wasForbidden(error)) return ask(false);
+    throw error;
+  };
+  try {
+    const { reply } = await ask(whole).catch(withoutClients);
     const isCount = whole && reply.permits !== null;
     if (reply.type !== "none" && reply.type !== "hash" && !isCount) throw new WrongTypeError(key, reply.type);
     return reply;

@@ -2,7 +2,7 @@ import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
 import * as scripts from "./later-scripts.js";
 import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./lock-scripts.js";
-import { fairQueueKey, fencingTokenKey, permitLeasesKey } from "./names.js";
+import { fairQueueKey, fencingTokenKey, permitLeasesKey, waitingKey } from "./names.js";
 import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -72,10 +72,10 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
 });
 
 /** What is stored about a key that was found, in bounded size. */
-export interface FoundRecord extends Omit<LockRecord, "permits"> {
+export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClientCount"> {
   /** Of a semaphore or a latch; null where the key is no count. */
   readonly permits: FoundPermits | null;
-  /** How many holders and waiters are not in `fields` and `queue`. */
+  /** How many holders, and how many that wait, are not in `fields`, and in `queue` and `waitingClients`. */
   readonly more: { readonly holders: number; readonly waiting: number };
 }
 
@@ -93,14 +93,23 @@ export interface FoundPermits {
   };
 }
 
+interface LookAtLocks {
+  readonly locks: readonly string[];
+  /** Whether the clients that wait are read as well. */
+  readonly withClients: boolean;
+}
+
 /**
  * What is stored about some keys that may be those of locks: of the first keys, one at least; see lock-inspect-many.lua.
  */
-export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> = defineScript({
+export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defineScript({
   source: scripts.lockInspectMany,
-  keys: (locks) =>
-    locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key), permitLeasesKey(key)]),
-  args: () => [],
+  keys: ({ locks, withClients }) =>
+    locks.flatMap((key) => {
+      const keys = [key, fairQueueKey(key), fencingTokenKey(key), permitLeasesKey(key)];
+      return withClients ? [...keys, waitingKey(key)] : keys;
+    }),
+  args: ({ withClients }) => [withClients ? "all" : "fewer"],
   reply(records) {
     // The caller asks again for the rest: without one record it would ask for ever.
     if (records.length === 0) throw unexpected("a lock at least", []);
@@ -109,19 +118,25 @@ export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> 
 });
 
 function recordOf(raw: RawReply): FoundRecord {
-  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits] = list(raw);
-  const [fields, queue] = [pairs(list(flat)), list(waiters).map(text)];
+  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits, clients, clientCount] =
+    list(raw);
+  const [fields, queue, waitingClients] = [
+    pairs(list(flat)),
+    list(waiters).map(text),
+    list(clients).map(text),
+  ];
   return {
     type: text(type),
     ttlMs: integer(ttlMs),
     fields,
     queue,
+    waitingClients,
     token: textOrNull(token),
     listeners: null,
     permits: permits === null || permits === undefined ? null : permitsOf(list(permits)),
     more: {
       holders: integer(fieldCount) - Object.keys(fields).length,
-      waiting: integer(queueLength) - queue.length,
+      waiting: integer(queueLength) - queue.length + integer(clientCount) - waitingClients.length,
     },
   };
 }

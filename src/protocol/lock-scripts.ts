@@ -175,7 +175,12 @@ export interface LockRecord {
   /** -2 when the key is missing, -1 when it has no TTL. */
   readonly ttlMs: number;
   readonly fields: Readonly<Record<string, string>>;
+  /** The waiters of a fair lock. */
   readonly queue: readonly string[];
+  /** The clients that wait for a lock without a fair queue, the next first: 1,000 at most, and none of more than 10,000. */
+  readonly waitingClients: readonly string[];
+  /** How many there are; 0 where they were not asked for. */
+  readonly waitingClientCount: number;
   readonly token: string | null;
   /** How many connections listen; null unless that was asked for, and where the server does not tell. */
   readonly listeners: number | null;
@@ -209,6 +214,8 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
+  /** Undefined: the clients that wait are not read. */
+  readonly waitingKey?: string | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
@@ -218,13 +225,18 @@ interface LockLook {
 /** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: scripts.lockInspect,
-  keys: ({ key, queueKey, tokenKey, leasesKey }) => [key, queueKey, tokenKey, leasesKey],
+  keys({ key, queueKey, tokenKey, leasesKey, waitingKey }) {
+    const keys = [key, queueKey, tokenKey, leasesKey];
+    return waitingKey === undefined ? keys : [...keys, waitingKey];
+  },
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
-  reply: ([type, ttlMs, fields, queue, token, listeners, permits]) => ({
+  reply: ([type, ttlMs, fields, queue, token, listeners, permits, clients, clientCount]) => ({
     type: text(type),
     ttlMs: integer(ttlMs),
     fields: pairs(list(fields)),
     queue: list(queue).map(text),
+    waitingClients: list(clients).map(text),
+    waitingClientCount: integer(clientCount),
     token: textOrNull(token),
     listeners: typeof listeners === "number" ? listeners : null,
     permits: permits === null || permits === undefined ? null : permitRecord(list(permits)),

@@ -549,6 +549,30 @@ end
 return taken
 end`;
 
+export const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
+local function waiting_clients(queue, may_read)
+local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
+if type(count) ~= "number" or count == 0 then
+return {}, 0
+end
+if count > MOST_CLIENTS_READ then
+return {}, count
+end
+if may_read and not may_read(queue, count) then
+return {}, 0
+end
+local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
+if found.err then
+return {}, 0
+end
+for _, client in ipairs(found) do
+if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
+return {}, 0
+end
+end
+return found, #found > 0 and count or 0
+end`;
+
 const announce = `local function announce(channel, available)
 if available >= 1 then
 publish(channel, string.format("%.0f", available))
@@ -1460,7 +1484,8 @@ export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-inspect",
   `${nowMs}
 ${permitsOut}
-local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+${waitingClients}
+local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
 local MOST_SHOWN = "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
@@ -1490,6 +1515,10 @@ local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0
 local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
 return { number, counts[1], counts[2], taken_in(first) }
 end
+local clients, client_count = {}, 0
+if waiting then
+clients, client_count = waiting_clients(waiting)
+end
 return {
 now_ms,
 kind,
@@ -1498,7 +1527,9 @@ fields,
 waiters,
 counter,
 count ~= "" and listeners(),
-permits(),
+permits() or false,
+clients,
+client_count,
 }`,
 );
 

@@ -4,6 +4,7 @@ import {
   permitLeasesKey,
   fairQueueKey as queueOf,
   fencingTokenKey as tokenOf,
+  waitingKey,
 } from "../../src/protocol/names.js";
 import { sources } from "../support/all-scripts.js";
 import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
@@ -19,8 +20,14 @@ afterEach(() => redis.plain.flushdb());
 
 /** What the server answers about some keys, and how many bytes these are. */
 async function inspect(keys: readonly string[]) {
-  const names = keys.flatMap((key) => [key, queueOf(key), tokenOf(key), permitLeasesKey(key)]);
-  const answer = await redis.plain.eval(sources["lock-inspect-many"].lua, names.length, ...names);
+  const names = keys.flatMap((key) => [
+    key,
+    queueOf(key),
+    tokenOf(key),
+    permitLeasesKey(key),
+    waitingKey(key),
+  ]);
+  const answer = await redis.plain.eval(sources["lock-inspect-many"].lua, names.length, ...names, "all");
   return { answer: answer as unknown[], bytes: JSON.stringify(answer).length };
 }
 
@@ -108,11 +115,44 @@ describe("a look at locks that were found", () => {
     expect(shown.size).toBeLessThanOrEqual(1_000);
   });
 
+  test("lists a thousand of the clients that wait for a lock, and says how many more there are", async () => {
+    const clients = (count: number) =>
+      Array.from({ length: count }, (_, at) => `${String(at).padStart(8, "0")}${JVM.slice(8)}`);
+    const wait = (key: string, members: readonly string[]) =>
+      redis.plain.zadd(waitingKey(key), ...members.flatMap((member, at) => [at + 1, member]));
+    for (const key of ["crowd", "many", "one", "spoilt"]) await redis.plain.hset(key, `${JVM}:1`, "1");
+    await wait("crowd", clients(10_001));
+    await wait("many", clients(3_000));
+    await wait("one", [JVM]);
+    await redis.plain.zadd(waitingKey("one"), -1, clients(1)[0] ?? "", -2, "given");
+    await wait("spoilt", [JVM, "x".repeat(MEGABYTE)]);
+    expect(await callsOf("zrange", () => inspect(["crowd", "spoilt"]))).toBe(0);
+    const { holdfast } = redis.connect();
+    const found = await listed(holdfast.locks({ sources: ["scan"] }));
+    const told = found
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ kind, waiting, more }) => ({ kind, ids: waiting.map(({ holder }) => holder), more }));
+    const nobodyElse = { holders: 0, waiting: 0 };
+    expect(told).toEqual([
+      { kind: "lock", ids: [], more: { holders: 0, waiting: 10_001 } },
+      { kind: "lock", ids: clients(1_000), more: { holders: 0, waiting: 2_000 } },
+      { kind: "lock", ids: [JVM], more: nobodyElse },
+      { kind: "lock", ids: [], more: nobodyElse },
+    ]);
+  });
+
   test("answers half a mebibyte at most, and tells of all locks in several answers [P2-3]", async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `lock:${at}`);
     const readers = holders(900, ":write");
     const fill = redis.plain.pipeline();
-    for (const key of keys) fill.hset(key, readers).rpush(queueOf(key), ...Object.keys(holders(900)));
+    const clients = Array.from({ length: 900 }, (_, at) => [
+      at + 1,
+      `${String(at).padStart(8, "0")}${JVM.slice(8)}`,
+    ]);
+    for (const key of keys) {
+      fill.hset(key, readers).rpush(queueOf(key), ...Object.keys(holders(900)));
+      fill.zadd(waitingKey(key), ...clients.flat());
+    }
     await fill.exec();
     const { answer, bytes } = await inspect(keys);
     expect(answer.length).toBeLessThan(10);
@@ -120,7 +160,7 @@ describe("a look at locks that were found", () => {
     const { holdfast } = redis.connect();
     const locks = await listed(holdfast.locks({ sources: ["scan"] }));
     expect(locks.map(({ holders: shown, waiting }) => [shown.length, waiting.length])).toEqual(
-      keys.map(() => [900, 900]),
+      keys.map(() => [900, 1_800]),
     );
   });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { environment } from "../../src/environment.js";
-import { ClientClosedError, type FindLocksOptions, type Holdfast } from "../../src/index.js";
+import { ClientClosedError, type FindLocksOptions, type Holdfast, type Lease } from "../../src/index.js";
 import type { FakeClock } from "../../src/memory/index.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import type { CallFault } from "../support/drivers/scripted-driver.js";
@@ -120,7 +120,7 @@ describe("locks() by presence", () => {
     expect(locks[0]?.ttlMs).toBeGreaterThan(HOUR_MS - 2 * TOLD_MS);
     expect(locks[1]).toMatchObject({
       holders: [{ holder: b.holder, by: "holdfast", client, renewed: true }],
-      waiting: [{ holder: null, client: { id: other.clientId, app: "worker" } }],
+      waiting: [{ holder: other.clientId, client: { id: other.clientId, app: "worker" } }],
     });
     const [holder] = locks[1]?.holders ?? [];
     expect(holder?.sinceMs).toBeGreaterThanOrEqual(TOLD_MS);
@@ -171,6 +171,43 @@ describe("locks() by presence", () => {
     }
     await lease.unlock();
     for (const waiting of [one, two]) await (await passing(clock, waiting)).unlock();
+  });
+
+  test("tells the clients that wait for a plain lock in their order, each with its longest wait, and then its other calls", async () => {
+    const world = open({ presence: true });
+    const { holdfast, clock, connect } = world;
+    const lease = await holdfast.getLock("a").lock();
+    const [told, silent] = [connect({ presence: true }).holdfast, connect().holdfast];
+    const waiting = [];
+    for (const [client, note] of [
+      [silent, undefined],
+      [told, "first"],
+      [told, "second"],
+    ] as const) {
+      waiting.push(watched(client.getLock("a").lock({ note })));
+      await clock.advance(1_000);
+    }
+    await clock.advance(TOLD_MS);
+    const [plain, ...others] = await find(world, connect().holdfast);
+    expect(others).toEqual([]);
+    expect(plain).toMatchObject({
+      kind: "lock",
+      holders: [{ holder: lease.holder }],
+      more: { holders: 0, waiting: 0 },
+      waiting: [
+        { holder: silent.clientId, client: null, forMs: null, note: null },
+        { holder: told.clientId, client: { id: told.clientId }, note: "first" },
+        { holder: null, client: { id: told.clientId }, note: "second" },
+      ],
+    });
+    await lease.unlock();
+    for (let freed = 0; freed < waiting.length; freed += 1) {
+      await clock.advance(2_000);
+      for (const { outcome } of waiting) {
+        if (outcome !== undefined) await (outcome as { value: Lease }).value.unlock();
+      }
+    }
+    await clock.advance(2_000);
   });
 
   test("leaves out what is free by then, and what presence names but is no lock", async () => {
@@ -255,6 +292,24 @@ describe("locks() by channels", () => {
     await lease.unlock();
   });
 
+  test("lists a free lock for which clients stand in a queue, once, although its twin has the same queue", async () => {
+    const world = open();
+    const { clock, connect, server } = world;
+    server.command("HSET", "a", `${JVM}:57`, 1);
+    server.command("PEXPIRE", "a", 30_000);
+    const client = connect().holdfast;
+    const waiting = watched(client.getLock("a").tryLock({ waitMs: 5_000 }));
+    await clock.advance(100);
+    // Without a message: nobody hears of it.
+    server.command("DEL", "a");
+    const found = await listed(connect().holdfast.locks({ sources: ["channels"] }));
+    expect(found).toMatchObject([
+      { name: "a", kind: "lock", ttlMs: -2, holders: [], waiting: [{ holder: client.clientId }] },
+    ]);
+    await clock.advance(10_000);
+    await (waiting.outcome as { value: Lease | null } | undefined)?.value?.unlock();
+  });
+
   test("lists what is waited for, of JVMs too, with the number of listeners", async () => {
     const world = open();
     const { clock, connect, server } = world;
@@ -263,9 +318,8 @@ describe("locks() by channels", () => {
     server.command("PEXPIRE", "order:7", 30_000);
     server.command("HSET", "idle", `${JVM}:57`, 1);
     server.command("PEXPIRE", "idle", 30_000);
-    const [one, two] = [connect().holdfast, connect().holdfast].map((each) =>
-      watched(each.getLock("order:7").tryLock({ waitMs: 5_000 })),
-    );
+    const clients = [connect().holdfast, connect().holdfast];
+    const [one, two] = clients.map((each) => watched(each.getLock("order:7").tryLock({ waitMs: 5_000 })));
     await clock.advance(100);
     expect(await find(world, holdfast, { sources: ["channels"] })).toMatchObject([
       {
@@ -283,7 +337,7 @@ describe("locks() by channels", () => {
             note: null,
           },
         ],
-        waiting: [],
+        waiting: clients.map(({ clientId }) => ({ holder: clientId, client: null, forMs: null, note: null })),
         listeners: 2,
       },
     ]);

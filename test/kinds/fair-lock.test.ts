@@ -60,13 +60,15 @@ describe.each(backends)("a fair lock on $name", (backend) => {
   test("serves waiters in their order whose predecessors never release [RedissonFairLockTest 1]", async () => {
     const all = clients(4);
     const entered: number[] = [];
-    const lease = await server().client().getFairLock("a").lock({ leaseMs: 100 });
+    const lease = await server().client().getFairLock("a").lock({ leaseMs: 60_000 });
     const waiting: Promise<unknown>[] = [];
     for (let i = 0; i < 4; i++) {
       const lock = all[i]?.getFairLock("a");
-      waiting.push(lock?.lock({ leaseMs: 100 }).then(() => entered.push(i)) ?? Promise.resolve());
+      waiting.push(lock?.lock({ leaseMs: 1_000 }).then(() => entered.push(i)) ?? Promise.resolve());
       await queued(i + 1);
     }
+    // All stand in the queue before the first of them can be in.
+    await lease.extend(1_000);
     await Promise.all(waiting);
     expect(entered).toEqual([0, 1, 2, 3]);
     await until(async () => (await server().keys()).length === 0);

@@ -14,10 +14,10 @@ const redis = locksOnRedis();
 const open = fakeTime();
 
 describe("inspect", () => {
-  test("says how many processes listen for a plain lock, which has no queue [own-24]", async () => {
+  test("says how many processes wait for a plain lock [own-24]", async () => {
     const [holder, one, other] = [redis.holdfast(), redis.holdfast(), redis.holdfast()];
     const lease = await holder.getLock("a").lock();
-    expect(await holder.inspect("a")).toMatchObject({ queue: [], listeners: 0 });
+    expect(await holder.inspect("a")).toMatchObject({ queue: [], waitingClients: [], listeners: 0 });
     const waiting = [one.getLock("a").lock(), one.getLock("a").lock(), other.getLock("a").lock()];
     await until(async () => (await holder.inspect("a")).listeners === 2);
     expect((await holder.inspect("a")).queue).toEqual([]);
@@ -43,11 +43,14 @@ describe("inspect", () => {
   test("does so on the embedded server, and that costs no command more", async () => {
     const { clock, connect, holdfast, driver } = open();
     const lease = await holdfast.getLock("a").lock();
-    const waiting = watched(connect().holdfast.getLock("a").lock());
+    const next = connect().holdfast;
+    const waiting = watched(next.getLock("a").lock());
     await clock.advance(10);
     const before = driver.names.length;
     expect(await holdfast.inspect("a")).toMatchObject({
       queue: [],
+      waitingClients: [next.clientId],
+      waitingClientCount: 1,
       listeners: 1,
       ownHolders: [lease.holder],
     });

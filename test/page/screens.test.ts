@@ -73,6 +73,37 @@ it.each([
   expect(await violations(page)).toEqual([]);
 });
 
+it("numbers those that have a place in the queue, and no others", async () => {
+  const snapshot = night();
+  const locks = snapshot.locks.map((row) => {
+    const [first, second, third] = row.waiting;
+    if (first === undefined || second === undefined || third === undefined) return row;
+    return { ...row, waiting: [first, second, { ...third, holder: null }] };
+  });
+  const queueOf = async (state: object) => {
+    const { url } = await serve(state);
+    const page = await whenLive(await open(`${url}#/locks?lock=order%3A42`));
+    await page.locator(".queue li").first().waitFor();
+    const heading = await page
+      .locator("section", { has: page.locator(".queue") })
+      .locator("h3", { hasText: "waiting" })
+      .textContent();
+    const numbers = await page
+      .locator(".queue li")
+      .evaluateAll((rows) => rows.map((row) => getComputedStyle(row, "::before").content));
+    return { heading, numbers };
+  };
+  const [number, none] = ["counter(place)", '""'];
+  expect(await queueOf({})).toEqual({
+    heading: "3 waiting, in this order",
+    numbers: [number, number, number],
+  });
+  expect(await queueOf({ snapshot: { ...snapshot, locks } })).toEqual({
+    heading: "3 waiting; numbers are places in the queue",
+    numbers: [number, number, none],
+  });
+});
+
 it("can be read while Redis is away, and where a lock has just been freed", async () => {
   const server = await serve();
   const page = await whenLive(await open(server.url));

@@ -5,7 +5,11 @@ import { type Findings, listLock } from "../../src/finding/list-lock.js";
 import type { PresentHold } from "../../src/presence/claims.js";
 import type { ClientPresence } from "../../src/presence/fleet.js";
 
-const [ONE, TWO] = ["0a1c9d1e-6f0a-8001-9d8e-0123456789ab", "0b1c9d1e-6f0a-8001-9d8e-0123456789ab"];
+const [ONE, TWO, THREE] = ["0a", "0b", "0c"].map((start) => `${start}1c9d1e-6f0a-8001-9d8e-0123456789ab`) as [
+  string,
+  string,
+  string,
+];
 
 function client(id: string, told: Partial<ClientPresence>): ClientPresence {
   const nothing = { stats: [], acquired: 0, lost: [], more: { holds: 0, waits: 0, stats: 0 } };
@@ -31,15 +35,26 @@ function hold(kind: string, threadId: number, more: Partial<PresentHold> = {}): 
 type Fields = Findings["record"]["fields"];
 
 function list(fields: Fields, clients: readonly ClientPresence[], queue: readonly string[] = []) {
-  const fleet = new FleetIndex();
-  for (const each of clients) fleet.add(each);
-  return listIn(fleet, fields, queue);
+  return listIn(fleetOf(clients), fields, queue);
 }
 
-function listIn(fleet: Findings["fleet"], fields: Fields, queue: readonly string[]) {
+function fleetOf(clients: readonly ClientPresence[]) {
+  const fleet = new FleetIndex();
+  for (const each of clients) fleet.add(each);
+  return fleet;
+}
+
+function listIn(
+  fleet: Findings["fleet"],
+  fields: Fields,
+  queue: readonly string[],
+  waitingClients: readonly string[] = [],
+  token: string | null = null,
+) {
   const type = Object.keys(fields).length === 0 ? "none" : "hash";
   const more = { holders: 0, waiting: 0 };
-  const record = { type, ttlMs: 1, fields, queue, token: null, listeners: null, permits: null, more };
+  const stored = { type, ttlMs: 1, fields, queue, waitingClients, token };
+  const record = { ...stored, listeners: null, permits: null, more };
   return listLock({
     key: "a",
     name: "a",
@@ -90,6 +105,37 @@ describe("a lock that was found", () => {
       [`${TWO}:2`, null],
       [null, 1],
     ]);
+  });
+
+  test("has each client of the queue of a plain lock once, with its longest wait, and then its other calls", () => {
+    const wait = (ageMs: number) => ({ key: "a", kind: "lock", ageMs, note: `${ageMs}` });
+    const waiting = [client(ONE, { waits: [wait(5), wait(9), wait(1)] }), client(TWO, { waits: [wait(7)] })];
+    const listed = listIn(fleetOf(waiting), { [`${THREE}:1`]: "1" }, [], [TWO, THREE, ONE]);
+    expect(listed?.kind).toBe("lock");
+    expect(
+      listed?.waiting.map(({ holder, client, forMs, note }) => [holder, client?.id, forMs, note]),
+    ).toEqual([
+      [TWO, TWO, 7, "7"],
+      [THREE, undefined, null, null],
+      [ONE, ONE, 9, "9"],
+      [null, ONE, 5, "5"],
+      [null, ONE, 1, "1"],
+    ]);
+  });
+
+  test("is used while clients stand in its queue, also where it is free, and never taken for a fair lock", () => {
+    expect(listIn(fleetOf([]), {}, [], [ONE])).toMatchObject({
+      kind: "lock",
+      holders: [],
+      waiting: [{ holder: ONE }],
+    });
+    expect(listIn(fleetOf([]), {}, [], [ONE], "7")).toMatchObject({ kind: "fenced-lock", waiting: [{}] });
+    const told = client(ONE, { waits: [{ key: "a", kind: "fenced-lock", ageMs: 1, note: null }] });
+    expect(listIn(fleetOf([told]), {}, [], [ONE])).toMatchObject({
+      kind: "fenced-lock",
+      waiting: [{ forMs: 1 }],
+    });
+    expect(listIn(fleetOf([]), {}, [], [])).toBeUndefined();
   });
 
   test("with a thousand holders and waiters looks at what is told of each a few times, and not once for each other", () => {

@@ -14,6 +14,8 @@ const free: LockState = {
   holdCounts: {},
   ttlMs: -2,
   queue: [],
+  waitingClients: [],
+  waitingClientCount: 0,
   token: null,
   ownHolders: [],
   kept: false,
@@ -107,6 +109,12 @@ describe("the line about those that have a lock", () => {
       { ...held(`${JVM}:57`), queue: [`${JVM}:58`, `${OTHER}:8`, `${OWN}:1`] },
       fleet(),
       "held by JVM cccc…:57, lease 22 s; 2 before it in the queue",
+    ],
+    [
+      "a queue of clients",
+      { ...held(`${JVM}:57`), waitingClients: [OTHER, OWN], waitingClientCount: 2 },
+      fleet(),
+      "held by JVM cccc…:57, lease 22 s; 1 before it in the queue",
     ],
   ])("%s", (_, state, clients, line) => {
     expect(holdersIn(state, clients, OWN)).toBe(line);

@@ -80,7 +80,9 @@ describe("holdfast ls", () => {
     const channel = "redisson_lock__channel:{jvm}";
     await until(async () => (await redis.plain.pubsub("NUMSUB", channel))[1] === 1);
     const { lines } = await ls("--waiting");
-    expect(lines.at(1)).toMatch(/^jvm .* 1 listening/);
+    expect(lines.at(1)).toMatch(/^jvm .* 1 (?:listening|in the queue)$/);
+    await until(async () => (await redis.plain.zcard("holdfast_waiting:{jvm}")) === 1);
+    expect((await ls("--waiting")).lines.at(1)).toMatch(/^jvm .* 1 in the queue$/);
     controller.abort(new Error("enough"));
     await until(() => waiting.outcome !== undefined);
   });

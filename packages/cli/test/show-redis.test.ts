@@ -46,6 +46,32 @@ describe("holdfast show", () => {
     ]);
   });
 
+  test("tells the clients that wait for a plain lock with their places, and their other calls", async () => {
+    await redis.plain.hset("a", `${JVM}:57`, "1");
+    await redis.plain.pexpire("a", HOUR_MS);
+    await redis.plain.zadd("holdfast_waiting:{a}", 7, clientId(1), 8, clientId(2), -1, clientId(3));
+    await storeClient(redis.plain, {
+      id: clientId(1),
+      app: "api",
+      waits: [
+        ["a", "lock", 12_000],
+        ["a", "lock", 2_000],
+      ],
+    });
+    const { lines } = await show("a");
+    expect(lines.map((line) => line.trim())).toEqual([
+      "a · lock · held",
+      `held by   JVM ${JVM.slice(0, 4)}…:57`,
+      `${JVM}:57`,
+      "lease     59 min left",
+      expect.stringMatching(/^waiting {3}1\. api@web-7 pid 7, for 1\d s$/),
+      `2. unknown ${clientId(2).slice(0, 4)}…`,
+      expect.stringMatching(/^api@web-7 pid 7, for \d s$/),
+      "hint      a JVM has it: its log names Redisson's id, the part before the colon",
+      `free it   holdfast unlock a --holder ${JVM}:57`,
+    ]);
+  });
+
   test("tells holders with age, note and labels, and points to --stale where they are gone", async () => {
     await redis.plain.hset("a", `${clientId(1)}:1`, "1");
     await redis.plain.pexpire("a", HOUR_MS);

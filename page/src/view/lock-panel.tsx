@@ -155,18 +155,24 @@ function Lease({ lock }: { readonly lock: SeenLock }) {
 function Queue({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
   const { row, toldMs } = lock;
-  const isFair = row.kind === "fair-lock";
   const listed = row.waiting.slice(0, MOST_LISTED);
   const all = row.waiting.length + row.more.waiting;
+  // Those that only presence tells of come after all that stand in the queue.
+  const [isInOrder, isPartly] = [row.waiting.every(hasPlace), row.waiting.some(hasPlace)];
+  const heading = isInOrder
+    ? words.queueFair(all)
+    : isPartly
+      ? words.queuePartly(all)
+      : words.queueLoose(all);
   return (
     <section>
-      <h3>{all === 0 ? words.queue : isFair && all > 1 ? words.queueFair(all) : words.queueLoose(all)}</h3>
+      <h3>{all === 0 ? words.queue : all === 1 ? words.queueLoose(all) : heading}</h3>
       {all === 0 ? (
         <p class="dim">{(row.listeners ?? 0) > 0 ? words.listeners(row.listeners ?? 0) : words.queueNone}</p>
       ) : null}
-      <ol class={isFair ? "queue in-order" : "queue"}>
+      <ol class={isPartly ? "queue in-order" : "queue"}>
         {listed.map(({ holder, client, forMs, note }, at) => (
-          <li key={`${at} ${holder ?? client?.id ?? ""}`}>
+          <li key={`${at} ${holder ?? client?.id ?? ""}`} class={holder === null ? "" : "has-place"}>
             <span>
               {client !== null ? programName(client) : holder === null ? words.unknownWaiter : shown(holder)}
               {client?.pid == null ? null : <span class="dim"> {words.pid(client.pid)}</span>}
@@ -183,6 +189,10 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
       {all > listed.length ? <p class="dim">{words.andMore(all - listed.length)}</p> : null}
     </section>
   );
+}
+
+function hasPlace({ holder }: LockRow["waiting"][number]): boolean {
+  return holder !== null;
 }
 
 function Facts({ row }: { readonly row: LockRow }) {

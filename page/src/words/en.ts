@@ -105,6 +105,7 @@ export const en = {
   queue: "Queue",
   queueNone: "No waiting calls.",
   queueFair: (count: number) => `${count} waiting, in this order`,
+  queuePartly: (count: number) => `${count} waiting; numbers are places in the queue`,
   queueLoose: (count: number) => `${count} waiting${count === 1 ? "" : ", unordered"}`,
   unknownWaiter: "a call without presence",
   key: "Key",

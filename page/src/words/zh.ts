@@ -106,6 +106,7 @@ export const zh: Words = {
   queue: "队列",
   queueNone: "没有等待的调用。",
   queueFair: (count) => `${count} 个等待，按此顺序`,
+  queuePartly: (count) => `${count} 个等待；编号为队列中的位置`,
   queueLoose: (count) => `${count} 个等待${count === 1 ? "" : "，无序"}`,
   unknownWaiter: "没有 presence 的调用",
   key: "键",

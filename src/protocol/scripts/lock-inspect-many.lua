@@ -7,19 +7,24 @@
     queue  list of waiting holders (fair lock)
     token  string, the fencing counter (fenced lock)
     leases sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
+    waiting sorted set, id of a client that waits -> its place (lock without a fair queue); with "fewer" there is none
+  ARGV[1]  keys  "all", or "fewer": of each lock the first four
 
-  Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil }, … }
+  Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil,
+               { clientId, … }, clientCount }, … }
            with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
            type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
            are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
            permits, of a string that is a count: { count }, or
            { count, expired, taken, permanent, { permitId, ms, … } }  how many leases are over, how many are not, how many of
                                                                       these have no end, and the last to end, as lock-inspect
+           clientIds are those of the clients that wait, the next first: as many as of a queue
            In all half a mebibyte at most.
   Compat   Reads only.
 ]]
 --@include now-ms
 --@include permits-out
+--@include waiting-clients
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 -- Once so many fields and waiters were read, the rest of the locks is left out: a millisecond or two of the server.
 local MOST_ROWS = 2000
@@ -101,6 +106,10 @@ local function queue_of(key)
   return waiters, #waiters > 0 and length or 0
 end
 
+local function is_small_queue(key, count)
+  return is_small(key, count, 0)
+end
+
 -- What a semaphore has to give and has given, and how many permits are listed of that.
 local function permits_of(key, leases)
   local number = short_count_of(key)
@@ -128,7 +137,8 @@ local function token_of(key)
 end
 
 local answer, rows = { now_ms }, 0
-for at = 1, #KEYS, 4 do
+local keys_each = ARGV[1] == "fewer" and 4 or 5
+for at = 1, #KEYS, keys_each do
   if rows >= MOST_ROWS then
     break
   end
@@ -146,7 +156,11 @@ for at = 1, #KEYS, 4 do
   if kind == "string" then
     permits, listed = permits_of(lock, KEYS[at + 3])
   end
-  rows = rows + #waiters + listed
+  local clients, client_count = {}, 0
+  if keys_each == 5 then
+    clients, client_count = waiting_clients(KEYS[at + 4], is_small_queue)
+  end
+  rows = rows + #waiters + listed + #clients
   answer[#answer + 1] = {
     kind,
     redis.call("PTTL", lock),
@@ -155,7 +169,9 @@ for at = 1, #KEYS, 4 do
     waiters,
     length,
     token_of(KEYS[at + 2]),
-    permits,
+    permits or false,
+    clients,
+    client_count,
   }
 end
 return answer

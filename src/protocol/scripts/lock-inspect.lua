@@ -5,11 +5,13 @@
   KEYS[2]  queue   list of waiting holders (fair lock)
   KEYS[3]  token   string, the fencing counter (fenced lock)
   KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
+  KEYS[5]  waiting sorted set, id of a client that waits -> its place (lock without a fair queue); left out: it is not read
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
     channel
 
-  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil }
+  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil,
+             { clientId, … }, clientCount }
            ttlMs is -2 for a missing key and -1 for one without a TTL; fields are answered for a hash only; listeners is
            nil where PUBSUB is not allowed
            permits, of a string that is a count:
@@ -17,11 +19,13 @@
            { count, expired, taken, { permitId, ms, … } }  how many leases are over, how many are not, and of these the first
                                                            to end: 32 hexadecimal digits, and what is left of the lease, -1
                                                            of a permanent permit
+           clientIds are those of the clients that wait, the next first: 1,000 at most, and none of more than 10,000
   Compat   Reads only.
 ]]
 --@include now-ms
 --@include permits-out
-local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+--@include waiting-clients
+local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
 local MOST_SHOWN = "1000"
 local function of_type(key, kind)
   return redis.call("TYPE", key).ok == kind
@@ -55,6 +59,10 @@ local function permits()
   return { number, counts[1], counts[2], taken_in(first) }
 end
 
+local clients, client_count = {}, 0
+if waiting then
+  clients, client_count = waiting_clients(waiting)
+end
 return {
   now_ms,
   kind,
@@ -63,5 +71,7 @@ return {
   waiters,
   counter,
   count ~= "" and listeners(),
-  permits(),
+  permits() or false,
+  clients,
+  client_count,
 }

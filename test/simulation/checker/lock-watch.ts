@@ -91,6 +91,11 @@ export class LockWatch {
     this.#server = server;
   }
 
+  /** @param heard how many listen to the channel */
+  published(channel: string, message: string, heard: number): void {
+    for (const queue of this.#queues) queue.published(channel, message, heard);
+  }
+
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     for (const arg of call.args) {
       if (isField(String(arg)) && !this.#clients.has(clientOf(String(arg))))
@@ -99,7 +104,7 @@ export class LockWatch {
     this.#late.ran(server, call, by);
     this.#tokens.ran(server, call, by);
     for (const order of this.#orders) order.ran(server, call, answer);
-    for (const queue of this.#queues) queue.ran(server, call, by);
+    for (const queue of this.#queues) queue.ran(server, call, by, answer);
   }
 
   glance(): void {

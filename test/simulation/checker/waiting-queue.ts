@@ -1,41 +1,27 @@
 import { clientChannel, lockChannel, NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
-import type { ScriptCall } from "../../../src/protocol/script-call.js";
+import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
 import { clientOf } from "./fields.js";
 import type { Trouble } from "./trouble.js";
+import { TurnsTold } from "./turns-told.js";
+import { type Change, type Found, isGivenTo, lookAt } from "./waiting-places.js";
 
 const US = 1_000;
 /** As in waiting.lua: for so long a lock is given to a client that waits, which has taken it by then. */
 const GIVEN_MS = 1_500;
-/** The member that says that the latest release has given the lock away. */
-const GIVEN = "given";
+/** So late is a timer at most. */
+const TIMERS_MS = 100;
 /** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
 const ECHO_US = 20_000 * US;
 /** What a client that waits asks in a row, until it stands in the queue: two subscriptions and three questions, one way each. */
 const WAYS = 12;
 /** What a client is given and does not want it has given back by then, besides the ways. */
 const PASSED_ON_MS = 200;
-/** One that a release of its own client took out of the queue asks anew after a lock that was given to another one is free again. */
-const STANDS_AGAIN_US = (GIVEN_MS + 500) * US;
-
-/** A lock and its queue, as its server has them. */
-interface Found {
-  readonly holders: readonly string[];
-  /** The clients that wait, and their places, the first first. */
-  readonly places: ReadonlyMap<string, number>;
-  /** Whether the latest release has given the lock away. */
-  readonly wasGiven: boolean;
-}
-
-/** What a command has done, and the clients that waited before it, but for that of its sender. */
-interface Change {
-  readonly before: Found;
-  readonly after: Found;
-  readonly others: readonly string[];
-}
+/** A client that has freed the lock leaves it to others for 400 ms at most (decision 029) before it asks for its other calls; timers are late. */
+const STANDS_AGAIN_US = 500 * US;
 
 /** The clients of a fleet. */
 export interface Clients {
@@ -59,6 +45,9 @@ export class WaitingQueue {
   readonly #checker: Checker;
   readonly #trouble: Trouble;
   readonly #clients: Clients;
+  readonly #told: TurnsTold;
+  /** When each client was last seen to have the lock, or to wait in the queue. */
+  readonly #inUs = new Map<string, number>();
   #before: Found | undefined;
 
   constructor(name: string, time: VirtualTime, checker: Checker, trouble: Trouble, clients: Clients) {
@@ -67,23 +56,36 @@ export class WaitingQueue {
     this.#checker = checker;
     this.#trouble = trouble;
     this.#clients = clients;
+    this.#told = new TurnsTold(name, time, (what) => this.#fail(what));
   }
 
   starts(server: SimServer, { keys }: ScriptCall): void {
-    this.#before = keys.includes(this.#name) ? this.#look(server) : undefined;
+    this.#before = keys.includes(this.#name) ? lookAt(server, this.#name) : undefined;
+    this.#told.starts();
   }
 
-  ran(server: SimServer, { script, keys }: ScriptCall, by: string): void {
+  /** @param heard how many listen to the channel */
+  published(channel: string, message: string, heard: number): void {
+    this.#told.published(channel, message, heard);
+  }
+
+  ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
+    const { script, keys } = call;
     const before = this.#before;
     if (before === undefined) return;
-    const after = this.#look(server);
+    const after = lookAt(server, this.#name);
     const own = this.#clients.idOf(by);
     const others = [...before.places.keys()].filter((client) => client !== own);
-    this.#keepPlaces(before, after, own);
+    this.#noteWhoIsIn(before);
+    this.#noteWhoIsIn(after);
+    const change: Change = { before, after, others };
+    const isHeard = (client: string) => this.#isHeard(server, client);
+    this.#keepPlaces(change, own, isHeard);
+    this.#told.ran({ call, own, change, answer, isHeard });
     const given = after.holders.filter(
       (field) => field.endsWith(NEXT_ENDING) && !before.holders.includes(field),
     );
-    for (const field of given) this.#lookAtGiven(server, clientOf(field), { before, after, others });
+    for (const field of given) this.#lookAtGiven(server, clientOf(field), change);
     const looks = script.name === "lock-release" && keys.includes(waitingKey(this.#name));
     const isFreed = before.holders.length > 0 && after.holders.length === 0;
     // Where others hear of each release, every other one leaves the lock to the fastest.
@@ -95,21 +97,50 @@ export class WaitingQueue {
   /** Where nothing has befallen the fleet: a client that waits for others stands in the queue, or hears of each release. */
   glance(server: SimServer, pending: Iterable<PendingCall>): void {
     const { nowUs } = this.#time;
+    const calls = [...pending];
+    this.#lookWhoIsNext(server, calls);
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
     if (nowUs < quietUs + leastUs) return;
-    const { holders, places } = this.#look(server);
-    const calls = [...pending];
+    const found = lookAt(server, this.#name);
+    const { holders, places } = found;
+    this.#noteWhoIsIn(found);
     this.#lookWhoTakesIt(server, holders, calls);
     for (const { process, what, names, startUs, isAlone, sharesId, isDead } of calls) {
       const client = this.#clients.idOf(process);
       if (client === undefined || !this.#clients.isWell(process) || isDead()) continue;
-      if (!isAlone || sharesId || names.length !== 1) continue;
-      if (names[0] !== this.#name || nowUs - startUs < leastUs) continue;
-      if (holders.length === 0 || holders.some((field) => clientOf(field) === client)) continue;
+      if (!isAlone || sharesId || names.length !== 1 || names[0] !== this.#name) continue;
+      const outUs = Math.max(startUs, quietUs, this.#inUs.get(client) ?? 0);
+      if (nowUs - outUs < leastUs) continue;
       if (places.has(client) || this.#clients.hears(process, lockChannel(this.#name))) continue;
-      this.#fail(`${what} waits since ${startUs / US} ms, and its client does not stand there`);
+      this.#fail(
+        `${what} waits since ${startUs / US} ms, and its client is out of it since ${outUs / US} ms`,
+      );
     }
+  }
+
+  /** The client behind one that was given the lock asks when that has run out: nobody tells it that the other one is not coming. */
+  #lookWhoIsNext(server: SimServer, calls: readonly PendingCall[]): void {
+    const untilUs = this.#time.nowUs - (GIVEN_MS + TIMERS_MS) * US - WAYS * this.#clients.wayUs();
+    for (const client of this.#told.silentSince(untilUs)) {
+      const waits = calls.find(
+        ({ process, names, isDead, startUs }) =>
+          this.#clients.idOf(process) === client &&
+          this.#clients.isWell(process) &&
+          !isDead() &&
+          names.includes(this.#name) &&
+          startUs < untilUs &&
+          ![process, server.name].some((of) => this.#trouble.has(of, untilUs - ECHO_US)),
+      );
+      if (waits !== undefined)
+        this.#fail(`${client} was told that it is the next one, and has not asked since`);
+    }
+  }
+
+  /** A client that has the lock, or waits for it. */
+  #noteWhoIsIn({ holders, places }: Found): void {
+    const { nowUs } = this.#time;
+    for (const client of [...holders.map(clientOf), ...places.keys()]) this.#inUs.set(client, nowUs);
   }
 
   /** What was given to a client that gives up its last call in this moment it passes on. */
@@ -141,35 +172,32 @@ export class WaitingQueue {
     if (passedOver !== undefined) this.#fail(`it was given to ${client}, and ${passedOver} stood before`);
   }
 
-  /** Each stands where it came, until its own client leaves. */
-  #keepPlaces({ places: before }: Found, { places: after }: Found, own: string | undefined): void {
-    for (const [client, place] of after) {
-      const was = before.get(client);
-      const last = Math.max(0, ...[...before].flatMap(([other, its]) => (other === client ? [] : [its])));
+  /** Each stands where it came, until its own client leaves, it is given the lock, or nobody listens for it. */
+  #keepPlaces(
+    { before, after, others }: Change,
+    own: string | undefined,
+    isHeard: (client: string) => boolean,
+  ): void {
+    for (const [client, place] of after.places) {
+      const was = before.places.get(client);
+      const last = Math.max(
+        0,
+        ...[...before.places].flatMap(([other, its]) => (other === client ? [] : [its])),
+      );
       if (was === place) continue;
       if (client !== own) this.#fail(`another one has moved ${client} from ${was} to ${place}`);
       else if (place <= last) this.#fail(`${client} has come to ${place}, and others wait up to ${last}`);
     }
+    const gone = others.find(
+      (client) => !after.places.has(client) && isHeard(client) && !isGivenTo(client, after),
+    );
+    if (gone !== undefined) this.#fail(`another one has taken ${gone} out, who waits`);
   }
 
   /** Whether somebody listens for a client, and may be told. */
   #isHeard(server: SimServer, client: string): boolean {
     const channel = clientChannel(lockChannel(this.#name), client);
     return !server.refusesPublish && server.channels.includes(channel);
-  }
-
-  #look(server: SimServer): Found {
-    const [holders, members] = [
-      server.command("HKEYS", this.#name),
-      server.command("ZRANGE", waitingKey(this.#name), 0, -1, "WITHSCORES"),
-    ] as [readonly unknown[], readonly unknown[]];
-    const places = new Map<string, number>();
-    let wasGiven = false;
-    for (let at = 0; at < members.length; at += 2) {
-      if (String(members[at]) === GIVEN) wasGiven = true;
-      else if (Number(members[at + 1]) > 0) places.set(String(members[at]), Number(members[at + 1]));
-    }
-    return { holders: holders.map(String), places, wasGiven };
   }
 
   #fail(what: string): void {

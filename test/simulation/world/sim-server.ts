@@ -36,6 +36,8 @@ export interface ServerWatch {
   starts?(server: SimServer, call: ScriptCall, by: string): void;
   /** A channel matters to what happens: somebody begins or ends to listen to it, or it is spoken or looked at. */
   channel?(server: SimServer, channel: string, use: "listened" | "used"): void;
+  /** A message was published here. @param heard how many listen to the channel */
+  published?(server: SimServer, channel: string, message: string, heard: number): void;
   /** A script has run. @param answer what it answered, or the server's refusal */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
 }
@@ -250,7 +252,9 @@ export class SimServer {
     for (const peer of this.peers) {
       this.#time.after(BUS_US, () => peer.gate.pass(() => peer.#tell(name, textOfBytes(message))));
     }
-    return this.#tell(name, textOfBytes(message));
+    const heard = this.#tell(name, textOfBytes(message));
+    this.#watch.published?.(this, name, textOfBytes(message), heard);
+    return heard;
   }
 
   /** Who listens to a channel. */

@@ -127,7 +127,11 @@ function locksOfNight(): LockRow[] {
       token: "18014",
       ttlMs: 28_300,
       sources: ["presence", "channels"],
-      waiting: [waiterOf(api2, 38_400), waiterOf(api3, 21_000), waiterOf(worker, 4_200)],
+      waiting: [
+        waiterOf(api2, 38_400, api2.id),
+        waiterOf(api3, 21_000, api3.id),
+        waiterOf(worker, 4_200, worker.id),
+      ],
       listeners: 3,
     }),
     lockRow("report", [jvmHolder(57, 57)], {
@@ -142,7 +146,7 @@ function locksOfNight(): LockRow[] {
     }),
     lockRow("stock:eu:reserve", [holderOf(billing, 6_200, { note: "basket 8812" })], {
       ttlMs: 24_900,
-      waiting: [waiterOf(billing2, 5_600)],
+      waiting: [waiterOf(billing2, 5_600, billing2.id)],
     }),
     lockRow("nightly", [holderOf(gone, 7_512_000, { renewed: false, note: "full rebuild" })], {
       ttlMs: 11_200,

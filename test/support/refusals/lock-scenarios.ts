@@ -190,23 +190,27 @@ export const lockScenarios = {
         ["ZADD", LEASES, inMs(5_000), "0123456789abcdef"],
       ],
     ),
+    scenario(
+      "a lock for which a client waits",
+      lockInspect,
+      { key: KEY, queueKey: QUEUE, tokenKey: TOKEN, leasesKey: LEASES, waitingKey: waitingKey(KEY) },
+      [...held(OTHER), ...waiting(FRIEND)],
+    ),
   ],
   "lock-inspect-many": [
-    scenario(
-      "a fair lock with a counter",
-      lockInspectMany,
-      [KEY],
-      [...held(OTHER), ...queued(5_000, ME), ["SET", TOKEN, 7]],
-    ),
-    scenario(
-      "more readers than are shown",
-      lockInspectMany,
-      [KEY],
-      [
-        ["HSET", KEY, "mode", "read"],
-        ["HSET", KEY, ...Array.from({ length: 1_001 }, (_, at) => [`${OURS}:${at}`, 1]).flat()],
-      ],
-    ),
+    scenario("a fair lock with a counter", lockInspectMany, { locks: [KEY], withClients: false }, [
+      ...held(OTHER),
+      ...queued(5_000, ME),
+      ["SET", TOKEN, 7],
+    ]),
+    scenario("more readers than are shown", lockInspectMany, { locks: [KEY], withClients: true }, [
+      ["HSET", KEY, "mode", "read"],
+      ["HSET", KEY, ...Array.from({ length: 1_001 }, (_, at) => [`${OURS}:${at}`, 1]).flat()],
+    ]),
+    scenario("a lock for which a client waits", lockInspectMany, { locks: [KEY], withClients: true }, [
+      ...held(OTHER),
+      ...waiting(FRIEND),
+    ]),
   ],
   "fair-acquire": [
     scenario("a free lock", fairAcquire, acquire({ waits: true })),

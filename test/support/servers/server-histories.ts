@@ -157,9 +157,17 @@ export function lockHistories(names: Names): fc.Arbitrary<readonly Step[]> {
         .record({ notAfterMs, key, leaseMs, successor: holder, predecessors: fc.array(holder, oneToThree) })
         .map((call) => lockSucceed.encode(call)),
       fc
-        .record({ key, queueKey: key, tokenKey: key, leasesKey: key })
+        .record({
+          key,
+          queueKey: key,
+          tokenKey: key,
+          leasesKey: key,
+          waitingKey: fc.option(key, { nil: undefined }),
+        })
         .map((look) => lockInspect.encode(look)),
-      fc.array(key, oneToThree).map((locks) => lockInspectMany.encode(locks)),
+      fc
+        .record({ locks: fc.array(key, oneToThree), withClients: fc.boolean() })
+        .map((look) => lockInspectMany.encode(look)),
     )
     .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));
 

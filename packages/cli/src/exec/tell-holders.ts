@@ -19,7 +19,8 @@ export async function tellHolders(name: string, { holdfast, group }: Where): Pro
 /** @param ownId of the client that waits */
 export function holdersIn(state: LockState, fleet: Fleet, ownId: string): string {
   const [first, ...others] = joinedLock(state, fleet).holders;
-  const before = state.queue.findIndex((waiter) => waiter.startsWith(`${ownId}:`));
+  const queued = [...state.queue, ...state.waitingClients];
+  const before = queued.findIndex((waiter) => waiter === ownId || waiter.startsWith(`${ownId}:`));
   const queue = before > 0 ? `; ${before} before it in the queue` : "";
   if (first === undefined) return `free at this moment${queue}`;
   const more = others.length > 0 ? ` and ${others.length} more` : "";

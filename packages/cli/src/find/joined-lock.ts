@@ -42,8 +42,8 @@ export function joinedLock(state: LockState, { clients }: Fleet): ListedLock {
       state.available === undefined
         ? holdersOf(state, holds, refs)
         : holds.flatMap((hold) => permitHolder(state, hold) ?? []),
-    waiting: waitersOf(state.queue, waits, refs),
-    more: { holders: 0, waiting: 0 },
+    waiting: waitersOf([...state.queue, ...state.waitingClients], waits, refs),
+    more: { holders: 0, waiting: state.waitingClientCount - state.waitingClients.length },
     ...permitCounts(state),
     ...(listeners === undefined ? {} : { listeners }),
   };
@@ -123,7 +123,11 @@ function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHol
   };
 }
 
-/** Of a client whose waiters stand in the queue the longest waits are theirs. @param waits the longest first */
+/**
+ * Of a client whose waiters stand in the queue the longest waits are theirs.
+ * @param queue of a fair lock, or client ids
+ * @param waits the longest first
+ */
 function waitersOf(
   queue: readonly string[],
   waits: readonly Wait[],

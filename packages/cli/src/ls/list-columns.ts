@@ -86,7 +86,7 @@ function tellWaiting(lock: WatchedLock): string {
   const count = waitingCount(lock);
   const { waiting, listeners = 0 } = lock;
   if (count === 0) return listeners === 0 ? "-" : `${listeners} listening`;
-  const isQueue = waiting.some(({ holder }) => holder !== null);
+  const isQueue = waiting.every(({ holder }) => holder !== null);
   const forMs = longest(waiting.map((waiter) => waiter.forMs));
   return `${count}${isQueue ? " in the queue" : ""}${forMs === null ? "" : `, longest ${tellDuration(forMs)}`}`;
 }

@@ -128,7 +128,9 @@ function tellPermits(
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
-  const heard = listeners === 0 ? [] : [`${listen} for its release, or did within the last ten seconds`];
+  // Clients that stand in the queue are among those that listen: of no others the number tells.
+  const inQueue = waiting.filter(({ holder }) => holder !== null).length;
+  const heard = listeners <= inQueue ? [] : [`${listen} for its release, or did within the last ten seconds`];
   const lines = alike(waiting).map(tellWaiters);
   return [...shortened(lines, lines.length), ...heard];
 }

@@ -190,4 +190,100 @@ export const waitingQueueDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "second-told-first",
+    promise: "Of those that wait in a queue the first is told before the second.",
+    shows: "A release leaves the lock to the fastest, and two clients wait.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: "local first, second = others[1], others[2]",
+        replace: "local first, second = others[leaves_it and #others or 1], others[2]",
+      },
+    ],
+  },
+  {
+    name: "next-not-told",
+    promise: "The second of a queue knows when the lock was given to the first.",
+    shows: "The client that was given the lock does not take it: the second asks when that has run out.",
+    kinds: KINDS,
+    edits: [{ file: RELEASE, find: 'tell(second, "next")', replace: "second = nil" }],
+  },
+  {
+    name: "told-and-sent-to-the-end",
+    promise:
+      "A client that was told its turn in vain is the first still, and is given the lock the next time.",
+    shows: "Another one is faster, and its next question finds a place behind all that wait.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: RELEASE,
+        find: 'if not leaves_it then\n          redis.pcall("ZREM", queue, first)',
+        replace: 'if first then\n          redis.pcall("ZREM", queue, first)',
+      },
+    ],
+  },
+  {
+    name: "marked-by-those-who-come",
+    promise: "A client that waits is not woken for nothing twice in a row.",
+    shows:
+      "Each client that comes to the queue says that the latest release has given the lock away: no release gives it, and others are faster, again and again.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: ACQUIRE,
+        find: 'local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)',
+        replace:
+          'local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)\n  redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)',
+      },
+    ],
+  },
+  {
+    name: "keeps-it-and-its-place",
+    promise: "A client of which no call waits is not given the lock.",
+    shows: "A call that was handed the lock by another one of its client keeps it for a while.",
+    origin: "own-116",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/locks/keep.ts",
+        find: "if (lock.queues && lock.client.lines.lengthOf(lock.id) === 0) leaveQueue(lock);",
+        replace: "void leaveQueue;",
+      },
+    ],
+  },
+  {
+    name: "next-not-minded",
+    promise: "The second of a queue asks when what was given to the first has run out.",
+    shows: "The client that was given the lock stands still, or is dead, or frees it late.",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "else if (message === YOU_ARE_NEXT) this.endsIn(GIVEN_MS);",
+        replace: "else if (message === YOU_ARE_NEXT) void this.endsIn;",
+      },
+    ],
+  },
+  {
+    name: "sent-again-with-its-queue",
+    promise: "A lock is taken and freed while its slot moves.",
+    shows:
+      "The key of the lock has moved, and that of its queue has not: the server refuses what names both.",
+    kinds: KINDS,
+    topologies: ["cluster"],
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "if (commands.inCluster) this.#looks = undefined;",
+        replace: "",
+      },
+      {
+        file: "src/locks/acquire-command.ts",
+        find: "this.#wasSent && client.inCluster",
+        replace: "this.#wasSent && client.closing === undefined && false",
+      },
+    ],
+  },
 ];

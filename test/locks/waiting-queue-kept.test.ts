@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
+import { arrived, KEY, PATIENT } from "../support/worlds/hand-off-scene.js";
+
+const open = fakeTime();
+const KEEP_MS = 200;
+
+test("a client that was handed the lock inside, and keeps it, is not given it afterwards: no call of it waits [own-116]", async () => {
+  const time = open(PATIENT);
+  const { clock } = time;
+  const lockOf = ({ holdfast }: Pick<typeof time, "holdfast">) => holdfast.getLock(KEY);
+  const [lock, two, three] = [lockOf(time), lockOf(time.connect(PATIENT)), lockOf(time.connect(PATIENT))];
+  const waits = async (of: typeof lock) => {
+    const call = watched(of.lock());
+    await clock.advance(0);
+    return call;
+  };
+  const lease = await arrived(time, await waits(lock));
+  const second = await waits(two);
+  const mine = await waits(lock);
+  const third = await waits(three);
+
+  await arrived(time, watched(lease.unlock()));
+  await arrived(time, watched((await arrived(time, mine)).unlock({ keepForMs: KEEP_MS })));
+  await clock.advance(KEEP_MS + 50);
+  await arrived(time, watched((await arrived(time, second)).unlock()));
+  // It is given to the third at once, which has not waited until what was given to the first has run out.
+  const entered = await arrived(time, third);
+  expect(entered.state).toBe("held");
+  await arrived(time, watched(entered.unlock()));
+  // Who lets a lease end stands in the queue until the key ends.
+  time.server.flush();
+});
