@@ -266,24 +266,4 @@ export const waitingQueueDefects: readonly Defect[] = [
       },
     ],
   },
-  {
-    name: "sent-again-with-its-queue",
-    promise: "A lock is taken and freed while its slot moves.",
-    shows:
-      "The key of the lock has moved, and that of its queue has not: the server refuses what names both.",
-    kinds: KINDS,
-    topologies: ["cluster"],
-    edits: [
-      {
-        file: "src/locks/lowering.ts",
-        find: "if (commands.inCluster) this.#looks = undefined;",
-        replace: "",
-      },
-      {
-        file: "src/locks/acquire-command.ts",
-        find: "this.#wasSent && client.inCluster",
-        replace: "this.#wasSent && client.closing === undefined && false",
-      },
-    ],
-  },
 ];
