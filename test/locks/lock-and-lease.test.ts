@@ -211,6 +211,8 @@ for (const backend of backends) {
         holdCounts: {},
         ttlMs: -2,
         queue: [],
+        waitingClients: [],
+        waitingClientCount: 0,
         token: null,
         ownHolders: [],
         kept: false,

@@ -232,6 +232,8 @@ describe("questions about a state that was made by hand", () => {
     expect(await countedDuring(redis.plain, () => holdfast.inspect("order:7"))).toEqual({
       ...commands,
       "pubsub|numsub": 1,
+      // Of the clients that wait.
+      zcount: 1,
     });
     expect(await journal.read()).toEqual([]);
     await lease.unlock();
