@@ -202,7 +202,8 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     else if (!kind.shared) {
       // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
-      if (answer.sooner) callFirst(this.#lock);
+      // A repeat finds the TTL that the sending before it has written.
+      if (answer.sooner || repeated) callFirst(this.#lock);
     }
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;

@@ -218,7 +218,7 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
     if (reply.status !== "released") notFreed(lock);
     else if (isKept) {
       client.lines.of(lock.id)?.endsIn(inRedis.keepForMs);
-      if (reply.sooner) callFirst(lock);
+      if (reply.sooner || sent.repeated) callFirst(lock);
     } else freed(lock, reply, locks[0]?.looks);
     inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(lock, hold, 0, { ...sent, reply });

@@ -9,7 +9,7 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit, and
                             the time is not told
   then for each lock:
-    holder     "<client id>:<thread id>"
+    holder     "<client id>:<thread id>"; "" with "calls"
     channel    where waiters listen, without the client id that the channel of one client has behind it
   then, with queues, for each lock:
     way        "leaves" when no call of the holder's client waits for the lock any more, "stays" otherwise; "calls" when nothing is
