@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { memoryDriver } from "../../src/memory/index.js";
-import type { CallFault } from "../support/drivers/scripted-driver.js";
 import { JvmClient } from "../simulation/jvm/jvm-client.js";
 import type { JvmLockKind } from "../simulation/jvm/jvm-lock-kinds.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { type Watched, watched } from "../support/run/watched.js";
 import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
@@ -160,7 +160,8 @@ describe.each(queued)("a lock with a queue that ends sooner ($of)", ({ held, wan
     await arrived(time, watched(first.unlock()));
     const shorten = await arrived(time, taking);
     await time.clock.advance(A_MOMENT_MS);
-    if (isLost) void time.driver.next(lostAnswer, ({ script }) => /^lock-(?:release|keep)$/.test(script.name));
+    if (isLost)
+      void time.driver.next(lostAnswer, ({ script }) => /^lock-(?:release|keep)$/.test(script.name));
     await arrived(time, watched(shorten()));
     await entersInTime(time, waiting);
     // Who lets a lease end does not leave the queue.
