@@ -16,6 +16,8 @@ import { root, tallies } from "./tiers.mjs";
 const SIMULATED_ON = 26;
 /** The tiers after it mostly wait: it plays beside them, with what they leave of the processor. */
 const BESIDE_OTHERS = "simulate";
+/** In characters: the report of one violation. */
+const LAST_WORDS = 6_000;
 
 /** npm scripts with their arguments. `npm test` comes first: it also installs what is missing. */
 const packageGates = [
@@ -55,6 +57,9 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-gates-"));
 const failures = join(folder, "failures.txt");
 /** @type {string[]} */
 const failed = [];
+/** What was printed last by those that failed beside others: a log of which only the end is kept still has it. */
+/** @type {string[]} */
+const lastWords = [];
 /** @type {Promise<void>[]} */
 const beside = [];
 for (const gate of gates) {
@@ -66,6 +71,7 @@ await Promise.all(beside);
 if (existsSync(failures))
   console.log(`\nFailed tests:\n${readFileSync(failures, "utf8").replaceAll(root, "")}`);
 rmSync(folder, { recursive: true });
+for (const words of lastWords) console.log(words);
 console.log(failed.length === 0 ? "\nAll gates passed." : `\nFailed:\n  ${failed.join("\n  ")}`);
 console.log(`gates: ${gates.length - failed.length} passed, ${failed.length} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
@@ -90,7 +96,9 @@ async function passes(gate, { quiet = false } = {}) {
   if (quiet) console.log(`${title}\n${output}`);
   const seconds = Math.round((performance.now() - startMs) / 1000);
   console.log(`-------- ${name}: ${ok ? "passed" : "FAILED"} in ${seconds} s`);
-  if (!ok) failed.push(name);
+  if (ok) return;
+  failed.push(name);
+  if (quiet) lastWords.push(`\nThe end of ${name}:\n${output.slice(-LAST_WORDS)}`);
 }
 
 /**

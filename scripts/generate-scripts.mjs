@@ -16,12 +16,15 @@ const folder = join(protocol, "scripts");
 
 /** The scripts of what is loaded when it is needed; see docs/decisions/051-what-one-lock-does-not-need-is-loaded-later.md. */
 const LATER = [
+  "fair-force-unlock",
   "find-channels",
   "find-hashes",
+  "lock-force-unlock",
   "lock-inspect-many",
   "presence-leave",
   "presence-list",
   "presence-tell",
+  "read-write-force-unlock",
 ];
 
 /** @typedef {{ include?: string | undefined, text: string }} Part what a script or an include (its name) has of its own */

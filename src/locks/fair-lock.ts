@@ -1,4 +1,4 @@
-import { fairAcquire, fairForceUnlock, fairRelease } from "../protocol/fair-scripts.js";
+import { fairAcquire, fairRelease } from "../protocol/fair-scripts.js";
 import type { LockKind } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
 import { WaitInQueue } from "./wait-in-queue.js";
@@ -10,7 +10,6 @@ export const fairLock: LockKind = {
   acquire: fairAcquire,
   release: fairRelease,
   keep: undefined,
-  forceUnlock: fairForceUnlock,
   recordsWaiters: true,
   queues: false,
   handsOver: false,

@@ -1,12 +1,21 @@
 import { checkClusterKey } from "../checks.js";
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
+import type { Script } from "../protocol/define-script.js";
+import {
+  type ForceUnlock,
+  type ForceUnlockAnswer,
+  fairForceUnlock,
+  lockForceUnlock,
+  readForceUnlock,
+  writeForceUnlock,
+} from "../protocol/force-unlock-scripts.js";
 import { withUnknownOutcome } from "../runtime/command-failures.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import { holdersOf, tellForced } from "./forced.js";
 import type { LockState } from "./inspect.js";
-import { type LockIdentity, lockIds } from "./lock-kind.js";
+import { type LockIdentity, type LockKind, lockIds } from "./lock-kind.js";
 import { look } from "./look.js";
 import { type SeenLock, seenLock } from "./seen-lock.js";
 
@@ -31,7 +40,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (!kind.isForceable(record)) return false;
     const { fields: seen } = record;
     const sentMs = clock.monotonicMs();
-    const { reply, repeated } = await commands.exchange(kind.forceUnlock, key, () => ({
+    const { reply, repeated } = await commands.exchange(scriptOf(kind), key, () => ({
       key,
       notAfterMs: commands.notAfterMs(key),
       channel,
@@ -59,6 +68,12 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
+}
+
+/** It is loaded with the first lock that is freed by force, and so is no part of the kind. */
+function scriptOf({ half, recordsWaiters }: LockKind): Script<ForceUnlock, ForceUnlockAnswer> {
+  if (half !== undefined) return half === "read" ? readForceUnlock : writeForceUnlock;
+  return recordsWaiters ? fairForceUnlock : lockForceUnlock;
 }
 
 /** What has become of a lock that was seen: freed; free already; or its holders are others by now, and nothing was done. */

@@ -24,7 +24,7 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   } finally {
     // To keep a lock does not look into its queue, where this client waits since before the lock was handed over inside it: a release of
     // another client would give it the lock, which no call takes.
-    if (lock.queues && lock.client.lines.lengthOf(lock.id) === 0) leaveQueue(lock);
+    if (lock.queues) leaveQueue(lock);
   }
 }
 

@@ -3,11 +3,12 @@ import type { LockIdentity } from "./lock-kind.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
- * No call of this client waits for the lock any more: takes the client out of the lock's queue. If the lock was given to it at this very
+ * Takes the client out of the lock's queue, unless calls of it wait for the lock. If the lock was given to it at this very
  * moment, it is given to the next. The last call may be that of a spin lock, which itself stands in no queue.
  */
 export function leaveQueue(lock: LockIdentity): void {
-  const { client, key, kind } = lock;
+  const { client, id, key, kind } = lock;
+  if (client.lines.lengthOf(id) > 0) return;
   const releases = releasesOf({ ...lock, queues: true }, [nextField(client.id)]);
   const looks = releases[0]?.looks;
   if (looks === undefined) return;
@@ -20,10 +21,10 @@ export function leaveQueue(lock: LockIdentity): void {
       }));
       const [answer] = reply;
       // A call of this client has the lock: its release is to look into the queue, as others that wait rely on it.
-      if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(lock.id, looks);
+      if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(id, looks);
     } finally {
       // A call that came meanwhile may have asked for a place before this took the client out: it asks once more.
-      client.lines.of(lock.id)?.wake();
+      client.lines.of(id)?.wake();
     }
   });
 }

@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import type { Reentry } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
-import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
+import type { AcquireAnswer, AcquireCall } from "../protocol/lock-calls.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
 import type { Stay } from "../threads/stay.js";
@@ -11,7 +11,6 @@ import type { Wish } from "./wish.js";
 /** All in which one kind of lock differs from another. See docs/decisions/010-a-kind-is-a-description.md. */
 export interface LockKind extends HeldKind {
   readonly acquire: Script<AcquireCall, readonly AcquireAnswer[]>;
-  readonly forceUnlock: Script<ForceUnlock, ForceUnlockAnswer>;
   /** Where its waiters listen. */
   channel(key: string): string;
   /** Whether a thread that has it may take it again. */

@@ -3,10 +3,8 @@ import { MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
 import {
   MARK_MS,
   readAcquire,
-  readForceUnlock,
   readRelease,
   writeAcquire,
-  writeForceUnlock,
   writeRelease,
 } from "../protocol/read-write-scripts.js";
 import type { Lock } from "./lock.js";
@@ -33,7 +31,6 @@ function readKind(fair: boolean): LockKind {
     acquire: readAcquire(fair),
     release: readRelease,
     keep: undefined,
-    forceUnlock: readForceUnlock,
     channel: rwChannel,
     fieldEnding: "",
     half: "read",
@@ -56,7 +53,6 @@ function writeKind(fair: boolean): LockKind {
     name: "write-lock",
     acquire: writeAcquire(fair),
     release: writeRelease,
-    forceUnlock: writeForceUnlock,
     fieldEnding: WRITE_ENDING,
     half: "write",
     shared: false,

@@ -1,5 +1,6 @@
-import { lockAcquire, lockForceUnlock, lockKeep, lockRelease } from "../protocol/lock-scripts.js";
+import { lockAcquire, lockKeep, lockRelease } from "../protocol/lock-scripts.js";
 import { lockChannel } from "../protocol/names.js";
+import { leaveQueue } from "./leave-queue.js";
 import type { LockKind } from "./lock-kind.js";
 import { WaitInLine } from "./wait-in-line.js";
 
@@ -9,7 +10,6 @@ export const reentrantLock: LockKind = {
   acquire: lockAcquire,
   release: lockRelease,
   keep: lockKeep,
-  forceUnlock: lockForceUnlock,
   channel: lockChannel,
   fieldEnding: "",
   half: undefined,
@@ -18,6 +18,7 @@ export const reentrantLock: LockKind = {
   shared: false,
   recordsWaiters: false,
   queues: true,
+  leaveQueue,
   handsOver: true,
   wait: (part) => new WaitInLine(part),
   isHeld: ({ type }) => type !== "none",

@@ -1,9 +1,13 @@
 import { keyOf, shown } from "../checks.js";
 import type { Script } from "../protocol/define-script.js";
-import { anyForceUnlock } from "../protocol/fair-scripts.js";
-import type { ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
+import {
+  anyForceUnlock,
+  type ForceUnlock,
+  type ForceUnlockAnswer,
+  readForceUnlock,
+  writeForceUnlock,
+} from "../protocol/force-unlock-scripts.js";
 import { lockChannel, MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
-import { readForceUnlock, writeForceUnlock } from "../protocol/read-write-scripts.js";
 import type { LockState, StoredLockKind } from "./inspect.js";
 
 /** A lock as it was seen, in the words of the command that frees it. */

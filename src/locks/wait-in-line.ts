@@ -107,6 +107,6 @@ export class WaitInLine implements WayOfWaiting {
     }
     this.#lock.client.lines.leave(this.line, waiter);
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
-    if (!hasEntered && this.line.hasQueue && this.line.length === 0) leaveQueue(this.#lock);
+    if (!hasEntered && this.line.hasQueue) leaveQueue(this.#lock);
   }
 }

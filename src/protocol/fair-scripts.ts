@@ -4,14 +4,11 @@ import {
   type AcquireAnswer,
   type AcquireCall,
   acquireAnswer,
-  type ForceUnlock,
-  type ForceUnlockAnswer,
-  forceUnlockAnswer,
   type ReleaseAnswer,
   type ReleaseCall,
   releaseAnswer,
 } from "./lock-calls.js";
-import { fairAliveKey, fairQueueKey, fairTimeoutsKey, waitingKey } from "./names.js";
+import { fairAliveKey, fairQueueKey, fairTimeoutsKey } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import * as scripts from "./scripts.js";
@@ -31,12 +28,12 @@ export const fairTimes = {
 } as const;
 
 /** A grant of 0 milliseconds means none: the script then tells the head of the queue to acquire the lock itself. */
-function times({ grants }: Dialect): number[] {
+export function fairTimesFor({ grants }: Dialect): number[] {
   const { grantMs, aliveMs, waitMs, horizonMs, graceMs } = fairTimes;
   return [grants ? grantMs : 0, aliveMs, waitMs, horizonMs, graceMs];
 }
 
-function keysOf({ key }: { readonly key: string }): string[] {
+export function fairKeysOf({ key }: { readonly key: string }): string[] {
   return [key, fairQueueKey(key), fairTimeoutsKey(key), fairAliveKey(key)];
 }
 
@@ -44,11 +41,11 @@ function keysOf({ key }: { readonly key: string }): string[] {
 export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: scripts.fairAcquire,
   replicated: true,
-  keys: ({ locks }) => locks.flatMap(keysOf),
+  keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, together = false, locks }, dialect) => [
     notAfterMs,
     together ? 1 : 0,
-    ...times(dialect),
+    ...fairTimesFor(dialect),
     ...locks.flatMap(({ holder, leaseMs, heldCount, waits, channel }) => [
       holder,
       leaseMs,
@@ -66,10 +63,10 @@ export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   replicated: "if possible",
   // A waiter that gives up in the middle of a long queue has to be searched for in it.
   mostKeys: 20,
-  keys: ({ locks }) => locks.flatMap(keysOf),
+  keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, locks }, dialect) => [
     notAfterMs,
-    ...times(dialect),
+    ...fairTimesFor(dialect),
     ...locks.flatMap((lock) => [lock.holder, lock.heldCount, lock.keptCount, lock.ttlMs, lock.channel]),
   ],
   reply: (answers) => answers.map(releaseAnswer),
@@ -100,9 +97,9 @@ export type RefreshAnswer =
 /** Gives the waiters' signs of life; see fair-refresh.lua. */
 export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAnswer[])[]> = defineScript({
   source: scripts.fairRefresh,
-  keys: (queues) => queues.flatMap(keysOf),
+  keys: (queues) => queues.flatMap(fairKeysOf),
   args: (queues, dialect) => [
-    ...times(dialect),
+    ...fairTimesFor(dialect),
     ...queues.flatMap(({ channel, holders }) => [channel, holders.length, ...holders]),
   ],
   reply: (queues) => queues.map((answers) => list(answers).map(refreshAnswer)),
@@ -125,26 +122,4 @@ function refreshAnswer(raw: RawReply): RefreshAnswer {
     default:
       throw unexpected("a refresh answer", raw);
   }
-}
-
-/** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
-export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock({ tellsAll: false });
-
-/** The same for a lock that may be a fair one or one without a queue. */
-export const anyForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock({ tellsAll: true });
-
-function forceUnlock({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceUnlock, ForceUnlockAnswer> {
-  return defineScript({
-    source: scripts.fairForceUnlock,
-    replicated: "if possible",
-    keys: (call) => [...keysOf(call), waitingKey(call.key)],
-    args: ({ notAfterMs, channel, seen }, dialect) => [
-      notAfterMs,
-      channel,
-      tellsAll ? 1 : 0,
-      ...times(dialect),
-      ...Object.entries(seen).flat(),
-    ],
-    reply: ([answer]) => forceUnlockAnswer(answer),
-  });
 }

@@ -266,30 +266,3 @@ export interface Confirmation {
   /** The numbers of a reader's holds. */
   readonly slots: readonly number[];
 }
-
-export interface ForceUnlock {
-  readonly key: string;
-  readonly notAfterMs: number;
-  readonly channel: string;
-  /** The holders that were seen, with their hold counts, and "mode" of a read-write lock. */
-  readonly seen: Readonly<Record<string, string>>;
-}
-
-export type ForceUnlockAnswer =
-  | { readonly status: "released" | "absent" | "changed" | "late" }
-  | { readonly status: "wrong-type"; readonly type: string };
-
-export function forceUnlockAnswer(raw: RawReply | undefined): ForceUnlockAnswer {
-  const [status, type] = list(raw);
-  switch (status) {
-    case "released":
-    case "absent":
-    case "changed":
-    case "late":
-      return { status };
-    case "wrong-type":
-      return { status, type: text(type) };
-    default:
-      throw unexpected("a force-unlock answer", raw);
-  }
-}

@@ -4,9 +4,6 @@ import {
   type AcquireCall,
   acquireAnswer,
   type Confirmation,
-  type ForceUnlock,
-  type ForceUnlockAnswer,
-  forceUnlockAnswer,
   HELD,
   type LookIntoQueue,
   type ReleaseAnswer,
@@ -157,15 +154,6 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
     ]),
   args: (locks) => locks.flatMap(({ holders, slots }) => [slots.length, holders.length, ...holders]),
   reply: (answers) => answers.map(renewAnswer),
-});
-
-/** Frees a lock from the holders that were seen; see lock-force-unlock.lua. */
-export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
-  source: scripts.lockForceUnlock,
-  replicated: "if possible",
-  keys: ({ key }) => [key, waitingKey(key)],
-  args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...Object.entries(seen).flat()],
-  reply: ([answer]) => forceUnlockAnswer(answer),
 });
 
 /** What is stored about a lock, a semaphore or a latch, by holdfast or by Redisson. */

@@ -3,9 +3,6 @@ import {
   type AcquireAnswer,
   type AcquireCall,
   acquireAnswer,
-  type ForceUnlock,
-  type ForceUnlockAnswer,
-  forceUnlockAnswer,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -13,17 +10,11 @@ import {
   releaseAnswer,
   renewAnswer,
 } from "./lock-calls.js";
-import { MODE_FIELD, readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
+import { readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
 import * as scripts from "./scripts.js";
 
 /** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
 export const MARK_MS = 4_000;
-
-/** A count beyond all reason is not believed. */
-const MOST_HOLDS = 10_000;
-/** What waiters are told. Source: LockPubSub: 0 wakes one of each process, 1 wakes all. */
-const UNLOCKED = "0";
-const WRITE_UNLOCKED = "1";
 
 /**
  * Takes or re-enters read locks; see read-acquire.lua.
@@ -126,27 +117,7 @@ export const readRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Frees a lock from the readers that were seen; see read-write-force-unlock.lua. */
-export const readForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock(UNLOCKED);
-
-/** Frees a lock from the writer that was seen, and its own reads; see read-write-force-unlock.lua. */
-export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock(WRITE_UNLOCKED);
-
-function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
-  return defineScript({
-    source: scripts.readWriteForceUnlock,
-    replicated: "if possible",
-    keys: ({ key, seen }) => [
-      key,
-      ...Object.entries(seen).flatMap(([field, count]) =>
-        field === MODE_FIELD ? [] : holdKeys(key, field, Math.min(Number(count) || 0, MOST_HOLDS)),
-      ),
-    ],
-    args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, message, ...Object.entries(seen).flat()],
-    reply: ([answer]) => forceUnlockAnswer(answer),
-  });
-}
-
-function holdKeys(key: string, holder: string, count: number): readonly string[] {
+/** The keys of a reader's first holds. */
+export function holdKeys(key: string, holder: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => readHoldKey(key, holder, at + 1));
 }

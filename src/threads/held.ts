@@ -25,6 +25,8 @@ export interface HeldKind {
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
   /** Ends the last hold of a stay, but lets the key stay for a while; undefined where that is not possible. */
   readonly keep: Script<ReleaseCall, readonly ReleaseAnswer[]> | undefined;
+  /** Where the clients that wait stand in a queue in Redis: its client has lost the lock, so that no release looks there any more. */
+  leaveQueue?(lock: Held): void;
 }
 
 /** What is held, for messages and events. */

@@ -223,9 +223,7 @@ export class Stay extends RenewedStay {
   keepLive(): number {
     this.changes += 1;
     const { live } = this;
-    live.forEach((hold, at) => {
-      hold.slot = at + 1;
-    });
+    for (const [at, hold] of live.entries()) hold.slot = at + 1;
     return live.length;
   }
 
@@ -263,11 +261,13 @@ export class Stay extends RenewedStay {
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
     const holdCount = this.#live.length;
+    const { reason, heldMs } = loss;
     this.loss = loss;
     this.remove(hold);
-    this.#custody.tellLoss({ key: this.key, kind: this.lock.kind.name }, loss.reason);
-    if (!events.leaseLost.hasSubscribers) return;
-    events.leaseLost.publish({ ...hold.about, reason: loss.reason, heldMs: loss.heldMs, holdCount });
+    if (holdCount === 1 && this.lock.queues) this.lock.kind.leaveQueue?.(this.lock);
+    this.#custody.tellLoss({ key: this.key, kind: this.lock.kind.name }, reason);
+    if (events.leaseLost.hasSubscribers)
+      events.leaseLost.publish({ ...hold.about, reason, heldMs, holdCount });
   }
 
   /**

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { fairRefresh, fairTimes, type RefreshAnswer } from "../../src/protocol/fair-scripts.js";
 import {
+  type ForceUnlock,
+  type ForceUnlockAnswer,
   fairForceUnlock,
-  fairRefresh,
-  fairTimes,
-  type RefreshAnswer,
-} from "../../src/protocol/fair-scripts.js";
-import type { ForceUnlock, ForceUnlockAnswer } from "../../src/protocol/lock-calls.js";
+} from "../../src/protocol/force-unlock-scripts.js";
 import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,

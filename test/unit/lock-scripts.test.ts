@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { lockForceUnlock } from "../../src/protocol/force-unlock-scripts.js";
 import type { AcquireAnswer, AcquireItem, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
-  lockForceUnlock,
   lockKeep,
   lockRelease,
   lockRenew,

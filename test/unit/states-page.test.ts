@@ -151,7 +151,8 @@ describe("the page of states", () => {
   });
 
   it("lists each answer of a script about locks", () => {
-    const answers = [...read("src/protocol/lock-calls.ts").matchAll(/readonly status: ([^;]+?)(?:;| \})/g)];
+    const calls = ["lock-calls", "force-unlock-scripts"].map((file) => read(`src/protocol/${file}.ts`));
+    const answers = [...calls.join("\n").matchAll(/readonly status: ([^;]+?)(?:;| \})/g)];
     const names = answers.flatMap(([, union = ""]) => union.match(/(?<=")[\w-]+(?=")/g) ?? []);
     expect(names.length).toBeGreaterThan(20);
     expect([...new Set(names)].sort()).toEqual([...rows("What scripts answer")].sort());

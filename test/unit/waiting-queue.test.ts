@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { lockForceUnlock } from "../../src/protocol/force-unlock-scripts.js";
 import type { AcquireAnswer, LookIntoQueue, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
-import { lockAcquire, lockForceUnlock, lockRelease } from "../../src/protocol/lock-scripts.js";
+import { lockAcquire, lockRelease } from "../../src/protocol/lock-scripts.js";
 import {
   clientChannel,
   fencingTokenKey,

@@ -42,7 +42,8 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
   const live = nodes.filter(({ process }) => !process.isDead);
   // No task has a lease or permits any more.
   ending.environment.forgetAll();
-  await time.pass(time.nowUs);
+  // A client that finds a lock lost leaves its queue.
+  await time.pass(time.nowUs + longestMs * MS);
   for (const node of live) {
     tables.look(node, "at rest");
     const { process } = node;

@@ -1,16 +1,16 @@
+import { fairAcquire, fairRefresh, fairRelease } from "../../../src/protocol/fair-scripts.js";
+import { findChannels, findHashes, lockInspectMany } from "../../../src/protocol/finding-scripts.js";
 import {
   anyForceUnlock,
-  fairAcquire,
   fairForceUnlock,
-  fairRefresh,
-  fairRelease,
-} from "../../../src/protocol/fair-scripts.js";
-import { findChannels, findHashes, lockInspectMany } from "../../../src/protocol/finding-scripts.js";
+  lockForceUnlock,
+  readForceUnlock,
+  writeForceUnlock,
+} from "../../../src/protocol/force-unlock-scripts.js";
 import type { AcquireItem, Release } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
-  lockForceUnlock,
   lockInspect,
   lockKeep,
   lockRelease,
@@ -31,11 +31,9 @@ import {
 } from "../../../src/protocol/names.js";
 import {
   readAcquire,
-  readForceUnlock,
   readRelease,
   readRenew,
   writeAcquire,
-  writeForceUnlock,
   writeRelease,
 } from "../../../src/protocol/read-write-scripts.js";
 import type { ScriptName } from "../all-scripts.js";

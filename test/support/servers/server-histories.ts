@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import type { Snapshot } from "../../../src/memory/index.js";
-import {
-  fairAcquire,
-  fairForceUnlock,
-  fairRefresh,
-  fairRelease,
-} from "../../../src/protocol/fair-scripts.js";
+import { fairAcquire, fairRefresh, fairRelease } from "../../../src/protocol/fair-scripts.js";
 import { lockInspectMany } from "../../../src/protocol/finding-scripts.js";
+import {
+  fairForceUnlock,
+  lockForceUnlock,
+  readForceUnlock,
+  writeForceUnlock,
+} from "../../../src/protocol/force-unlock-scripts.js";
 import type { AcquireCall, AcquireItem, Release, Renewal } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
-  lockForceUnlock,
   lockInspect,
   lockKeep,
   lockRelease,
@@ -21,11 +21,9 @@ import {
 import { fairQueueKey, MODE_FIELD } from "../../../src/protocol/names.js";
 import {
   readAcquire,
-  readForceUnlock,
   readRelease,
   readRenew,
   writeAcquire,
-  writeForceUnlock,
   writeRelease,
 } from "../../../src/protocol/read-write-scripts.js";
 import { briefText } from "../run/brief.js";

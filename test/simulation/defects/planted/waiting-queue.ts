@@ -248,8 +248,22 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/keep.ts",
-        find: "if (lock.queues && lock.client.lines.lengthOf(lock.id) === 0) leaveQueue(lock);",
+        find: "if (lock.queues) leaveQueue(lock);",
         replace: "void leaveQueue;",
+      },
+    ],
+  },
+  {
+    name: "loses-it-and-its-place",
+    promise: "A client of which no call waits is not given the lock.",
+    shows: "A call that was handed the lock by another one of its client loses it.",
+    origin: "own-117",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/threads/stay.ts",
+        find: "if (holdCount === 1 && this.lock.queues) this.lock.kind.leaveQueue?.(this.lock);",
+        replace: "",
       },
     ],
   },

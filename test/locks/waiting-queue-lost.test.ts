@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
+import { arrived, KEY, PATIENT } from "../support/worlds/hand-off-scene.js";
+
+const open = fakeTime();
+
+test("a client that was handed the lock inside, and loses it, is not given it afterwards: no call of it waits [own-117]", async () => {
+  const time = open(PATIENT);
+  const { clock } = time;
+  const lockOf = ({ holdfast }: Pick<typeof time, "holdfast">) => holdfast.getLock(KEY);
+  const [lock, two, three] = [lockOf(time), lockOf(time.connect(PATIENT)), lockOf(time.connect(PATIENT))];
+  const waits = async (of: typeof lock) => {
+    const call = watched(of.lock());
+    await clock.advance(0);
+    return call;
+  };
+  const lease = await arrived(time, await waits(lock));
+  const second = await waits(two);
+  const mine = await waits(lock);
+  const third = await waits(three);
+
+  await arrived(time, watched(lease.unlock()));
+  const kept = await arrived(time, mine);
+  expect(await arrived(time, watched(lock.forceUnlock()))).toBe(true);
+  expect(kept.state).toBe("lost");
+  await arrived(time, watched((await arrived(time, second)).unlock()));
+  // It is given to the third at once, which has not waited until what was given to the first has run out.
+  const entered = await arrived(time, third);
+  expect(entered.state).toBe("held");
+  await arrived(time, watched(entered.unlock()));
+});
