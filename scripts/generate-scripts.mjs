@@ -20,6 +20,7 @@ const LATER = [
   "find-channels",
   "find-hashes",
   "lock-force-unlock",
+  "lock-inspect",
   "lock-inspect-many",
   "presence-leave",
   "presence-list",
