@@ -268,6 +268,20 @@ export const waitingQueueDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "next-forgotten-by-an-older-answer",
+    promise: "The second of a queue asks when what was given to the first has run out.",
+    shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
+    origin: "own-118",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: 'if (this.head?.isAsleep === false) this.wake("timer");',
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "next-not-minded",
     promise: "The second of a queue asks when what was given to the first has run out.",
     shows: "The client that was given the lock stands still, or is dead, or frees it late.",
