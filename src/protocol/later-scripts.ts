@@ -210,7 +210,12 @@ local function is_holder(field)
 local thread = string.sub(field, 37)
 return #field <= LONGEST_HOLDER
 and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$") or thread == ":next")
+and (
+string.find(thread, "^:%-?%d+$")
+or string.find(thread, "^:%-?%d+:write$")
+or thread == ":next"
+or thread == ":next:write"
+)
 end
 local function is_of_lock(field, value)
 if field == "mode" then
@@ -293,7 +298,7 @@ local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN",
 return is_token and redis.call("GET", key)
 end
 local answer, rows = { now_ms }, 0
-local keys_each = ARGV[1] == "fewer" and 4 or 5
+local keys_each = ARGV[1] == "fewer" and 4 or 6
 for at = 1, #KEYS, keys_each do
 if rows >= MOST_ROWS then
 break
@@ -312,9 +317,9 @@ local permits, listed = false, 0
 if kind == "string" then
 permits, listed = permits_of(lock, KEYS[at + 3])
 end
-local clients, client_count = {}, 0
-if keys_each == 5 then
-clients, client_count = waiting_clients(KEYS[at + 4], is_small_queue)
+local clients, client_count, to_write = {}, 0, 0
+if keys_each == 6 then
+clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
 end
 rows = rows + #waiters + listed + #clients
 answer[#answer + 1] = {
@@ -328,6 +333,7 @@ token_of(KEYS[at + 2]),
 permits or false,
 clients,
 client_count,
+to_write,
 }
 end
 return answer`,
@@ -445,8 +451,9 @@ return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
 export const readWriteForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   "read-write-force-unlock",
   `${publish}
+${callFirst}
 ${nowMs}
-local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock, queue, not_after_ms, channel, message = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local function force_unlock()
 if now_ms > not_after_ms then
 return { "late" }
@@ -467,10 +474,12 @@ if redis.call("HGET", lock, ARGV[2 * i + 2]) ~= ARGV[2 * i + 3] then
 return { "changed" }
 end
 end
-for i = 1, #KEYS do
+redis.call("DEL", lock)
+for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
 publish(channel, message)
+call_first(queue, channel)
 return { "released" }
 end
 return { now_ms, force_unlock() }`,

@@ -5,7 +5,6 @@ import {
   acquireAnswer,
   type Confirmation,
   HELD,
-  type LookIntoQueue,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -15,6 +14,7 @@ import {
   type Succession,
   type SuccessionAnswer,
   successionAnswer,
+  wayOf,
 } from "./lock-calls.js";
 import { fencingTokenKey, keptField, readHoldKey, waitingKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
@@ -118,10 +118,6 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
   usual: (serverMs) => ({ serverMs, reply: HELD }),
 });
 
-function wayOf({ way, countsAll }: LookIntoQueue): string {
-  return countsAll ? `${way} all` : way;
-}
-
 const NOTHING = { leaseMs: 0, heldCount: 0, queued: undefined, channel: "" } as const;
 
 function unlike(): Error {
@@ -202,8 +198,8 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  /** Undefined: the clients that wait are not read. */
-  readonly waitingKey?: string | undefined;
+  /** The queues of the clients that wait: for a lock without a fair queue, and to write. Undefined: they are not read. */
+  readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
@@ -213,10 +209,13 @@ interface LockLook {
 /** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: scripts.lockInspect,
-  keys({ key, queueKey, tokenKey, leasesKey, waitingKey }) {
-    const keys = [key, queueKey, tokenKey, leasesKey];
-    return waitingKey === undefined ? keys : [...keys, waitingKey];
-  },
+  keys: ({ key, queueKey, tokenKey, leasesKey, waitingKeys = [] }) => [
+    key,
+    queueKey,
+    tokenKey,
+    leasesKey,
+    ...waitingKeys,
+  ],
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
   reply: ([type, ttlMs, fields, queue, token, listeners, permits, clients, clientCount]) => ({
     type: text(type),
