@@ -47,12 +47,13 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * True for a re-entry, which holds the lock while it waits for room, and for a waiter in a fair queue, which may be granted the lock at
-   * any moment.
+   * True for a re-entry, which holds the lock while it waits for room, and for who stands in a queue in Redis, and may have been given
+   * the lock.
    */
   get goesFirst(): boolean {
     const { lock, wish, heldCount } = this;
-    return heldCount > 0 || wish.kin !== undefined || (lock.kind.recordsWaiters && wish.attempts > 0);
+    const isQueued = wish.queued !== undefined || lock.kind.recordsWaiters;
+    return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
   /** From here on it may reach Redis, whatever becomes of its caller. */

@@ -559,73 +559,6 @@ end
 return { "busy", ttl_ms, found, stands, ahead, is_told }
 end`;
 
-export const permitsOut = `local PERMANENT = 922337203685477
-local LONGEST_COUNT, ID_BYTES = 17, 16
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-local function hex(id)
-local digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return digit(high) .. digit(value - 16 * high)
-end)
-return digits
-end
-local function short_count_of(key)
-local length = redis.pcall("STRLEN", key)
-local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
-local stored = is_short and redis.call("GET", key)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
-local function count_between(leases, least, most)
-return redis.call("ZCOUNT", leases, least, most)
-end
-local function taken_in(found)
-local taken = {}
-for at = 1, #found, 2 do
-local ends_ms = tonumber(found[at + 1]) or PERMANENT
-if #found[at] == ID_BYTES and ends_ms > now_ms then
-taken[#taken + 1] = hex(found[at])
-taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-end
-end
-return taken
-end`;
-
-export const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
-local function clients_in(queue, may_read)
-local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
-if type(count) ~= "number" or count == 0 then
-return {}, 0
-end
-if count > MOST_CLIENTS_READ then
-return {}, count
-end
-if may_read and not may_read(queue, count) then
-return {}, 0
-end
-local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
-if found.err then
-return {}, 0
-end
-for _, client in ipairs(found) do
-if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
-return {}, 0
-end
-end
-return found, #found > 0 and count or 0
-end
-local function waiting_clients(queue, writers, may_read)
-local clients, count = clients_in(queue, may_read)
-if count > 0 then
-return clients, count, 0
-end
-clients, count = clients_in(writers, may_read)
-return clients, count, count > 0 and 1 or 0
-end`;
-
 const lookIntoQueue = `local client = client_of(holder)
 local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
 local counts_all = string.sub(way, -4) == " all"
@@ -1471,59 +1404,6 @@ key_at = key_at + 1 + holds
 arg_at = arg_at + 2 + count
 end
 return replies`,
-);
-
-export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
-  "lock-inspect",
-  `${nowMs}
-${permitsOut}
-${waitingClients}
-local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
-local MOST_SHOWN = "1000"
-local function of_type(key, kind)
-return redis.call("TYPE", key).ok == kind
-end
-local kind = redis.call("TYPE", lock).ok
-local fields = kind == "hash" and redis.call("HGETALL", lock) or {}
-local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
-local counter = of_type(token, "string") and redis.call("GET", token)
-local function listeners()
-local counts = redis.pcall("PUBSUB", count, unpack(ARGV, 2))
-if counts.err then
-return false
-end
-local sum = 0
-for at = 2, #counts, 2 do
-sum = sum + counts[at]
-end
-return sum
-end
-local function permits()
-local number = kind == "string" and short_count_of(lock)
-if not number or not of_type(leases, "zset") then
-return number and { number }
-end
-local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
-return { number, counts[1], counts[2], taken_in(first) }
-end
-local clients, client_count = {}, 0
-if waiting then
-clients, client_count = waiting_clients(waiting, KEYS[6])
-end
-return {
-now_ms,
-kind,
-redis.call("PTTL", lock),
-fields,
-waiters,
-counter,
-count ~= "" and listeners(),
-permits() or false,
-clients,
-client_count,
-}`,
 );
 
 export const lockKeep: ScriptSource = /* @__PURE__ */ scriptSource(

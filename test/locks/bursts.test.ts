@@ -280,20 +280,22 @@ describe("a call in the queue", () => {
   test("whose waitMs runs out leaves the message that has woken it to the next in line, for locks as well [own-69]", async () => {
     const time = await open({ safetyPeriodMs: LONG_MS });
     const { holdfast, clock, server, busy } = time;
-    server.command("HSET", "s", "another:1", 1);
-    const first = watched(holdfast.getLock("s").tryLock({ waitMs: 1_000 }));
-    const second = watched(holdfast.getLock("s").lock());
+    server.command("HSET", "s", "mode", "write", "another:1:write", 1);
+    // The lock of a kind that has no queue in Redis: who stands in one goes first.
+    const lock = holdfast.getReadWriteLock("s").readLock();
+    const first = watched(lock.tryLock({ waitMs: 1_000 }));
+    const second = watched(lock.lock());
     await clock.advance(50);
     fill(time, 2 * MOST_UNDER_WAY);
     busy.calls.length = 0;
     server.command("DEL", "s");
-    server.command("PUBLISH", "redisson_lock__channel:{s}", "0");
+    server.command("PUBLISH", "redisson_rwlock:{s}", "1");
     await clock.advance(950);
     expect(first.outcome).toEqual({ value: null });
     expect(about(busy.calls, "s")).toEqual([]);
     await clock.advance(2 * TIMEOUT_MS);
     expect(second.outcome).toEqual({ value: expect.objectContaining({ state: "held" }) });
-    expect(about(busy.calls, "s")).toEqual(["lock-acquire"]);
+    expect(about(busy.calls, "s")).toEqual(["read-acquire"]);
   });
 
   test("is over when the client is closed, and was never sent", async () => {
@@ -352,6 +354,26 @@ describe("a call in the queue", () => {
     expect(releases.outcome).toEqual({ value: undefined });
     expect(time.server.dump()["mine"]).toBeUndefined();
   });
+});
+
+test("of a client that stands in the queue of a lock goes first, as the lock may have been given to it", async () => {
+  const time = await open();
+  const { clock, server, busy } = time;
+  const holdfast = new Holdfast(new BusyDriver(server, clock), { clock, commandTimeoutMs: TIMEOUT_MS });
+  opened.push({ clock, holdfast });
+  const other = watched(holdfast.getLock("hot").lock({ leaseMs: LONG_MS }));
+  await clock.advance(10);
+  const call = watched(time.holdfast.getLock("hot").lock({ leaseMs: LONG_MS }));
+  await clock.advance(50);
+  lockAll(time, names(MANY));
+  await clock.advance(0);
+  busy.calls.length = 0;
+  expect(other.outcome).toHaveProperty("value");
+  if (other.outcome !== undefined && "value" in other.outcome) watched(other.outcome.value.unlock());
+  await clock.advance(301);
+  expect(busy.calls.slice(0, 3).flatMap(({ keys }) => keys)).toContain("hot");
+  await clock.advance(2 * MOST_UNDER_WAY);
+  expect(states([call])).toEqual({ taken: 1 });
 });
 
 describe("while the server answers nothing", () => {

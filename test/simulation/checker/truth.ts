@@ -47,6 +47,9 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   // What befalls replicas befalls everybody who wants them.
   if (error instanceof NotReplicatedError && (isTooShort(asked) || scene.trouble.hasBegun)) return undefined;
+  if (error instanceof UnavailableError && error.message.includes("TRYAGAIN") && isAboutOneKey(failed)) {
+    return `${error.message}, but a call that is about one key need not wait until its slot has moved`;
+  }
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
     const { calls } = scene.checker;
     const isOutpaced = call.names.some(
@@ -69,6 +72,15 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     return isExplained ? undefined : error.message;
   }
   return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
+}
+
+/** Whether it takes or frees locks whose queues are all that they have beside their keys. */
+function isAboutOneKey({ asked, call, scene }: Failed): boolean {
+  const isPlain = (name: string) =>
+    scene.shared.some(
+      (each) => each.name === name && (each.kind === "lock" || each.kind === "non-reentrant"),
+    );
+  return /^(lock|tryLock|using|tryUsing|unlock)\b/.test(asked.what) && call.names.every(isPlain);
 }
 
 /** A majority can not be had: each of the failures is one that has happened. */

@@ -1,5 +1,8 @@
 import type { Defect } from "../defect.js";
 
+/** The locks that have a queue of the clients that wait. */
+const PLAIN = ["lock", "non-reentrant", "fenced"];
+
 /** Servers that change, clocks that differ, and replicas that lag. */
 export const serverDefects: readonly Defect[] = [
   {
@@ -131,6 +134,45 @@ export const serverDefects: readonly Defect[] = [
         file: "src/threads/server-record.ts",
         find: "this.#copiesUntil = serverMs > until.ms ? undefined : until;",
         replace: "this.#copiesUntil = serverMs > until.ms - 1e9 + 1_000 ? undefined : until;",
+      },
+    ],
+  },
+  {
+    name: "relies-on-a-queue-that-is-lost",
+    promise: "A client that waits asks each safety period, whatever it was told.",
+    shows: "The queue is lost: a server restarts empty, or a replica that takes over lacks it.",
+    kinds: PLAIN,
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "this.rest(ahead === 1 && ttlMs >= 0 ? ttlMs + GIVEN_MS : -1);",
+        replace: "this.#askAgainMs = Number.POSITIVE_INFINITY;",
+      },
+    ],
+  },
+  {
+    name: "asks-for-two-keys-while-they-move",
+    promise: "A call is answered while the slot of its lock moves.",
+    shows: "The lock has moved, and its queue has not: the cluster answers TRYAGAIN until the move is over.",
+    kinds: PLAIN,
+    edits: [
+      {
+        file: "src/locks/acquire-command.ts",
+        find: "const isRefused = this.#wasSent && client.inCluster;",
+        replace: "const isRefused = false;",
+      },
+    ],
+  },
+  {
+    name: "looks-at-two-keys-while-they-move",
+    promise: "A release is answered while the slot of its lock moves.",
+    shows: "The lock has moved, and its queue has not: the cluster answers TRYAGAIN until the move is over.",
+    kinds: PLAIN,
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "if (commands.inCluster) this.#looks = undefined;",
+        replace: "",
       },
     ],
   },

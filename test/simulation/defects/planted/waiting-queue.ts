@@ -144,7 +144,7 @@ export const waitingQueueDefects: readonly Defect[] = [
     origin: "the queue of a plain lock",
     kinds: KINDS,
     edits: [
-      { file: "src/locks/leave-queue.ts", find: "client.lines.of(lock.id)?.wake();", replace: "" },
+      { file: "src/locks/leave-queue.ts", find: "client.lines.of(id)?.wake();", replace: "" },
       { file: "src/runtime/wait-lines.ts", find: "line?.ears?.hasLeft();", replace: "" },
     ],
   },
