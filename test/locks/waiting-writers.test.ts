@@ -152,6 +152,26 @@ test("a client that is given the lock and is dead costs those behind it 1.5 s, a
   time.server.flush();
 });
 
+test("a call that gives up in the moment in which its client is given the lock passes it on at once", async () => {
+  const time = open(PATIENT);
+  const [one, two] = [time.connect(PATIENT), time.connect(PATIENT)];
+  const holder = await waits(time, writerOf(time));
+  const giving = new AbortController();
+  const first = watched(writerOf(one).lock({ signal: giving.signal }));
+  await time.clock.advance(0);
+  const second = await waits(time, writerOf(two));
+  const again = await waits(time, writerOf(time));
+  one.driver.channels.mute(true);
+  await frees(time, holder);
+  expect(time.fields(KEY)).toMatchObject({ [`${one.holdfast.clientId}:next:write`]: "1" });
+  giving.abort("gone");
+  await time.clock.advance(0);
+  expect(first.outcome).toEqual({ error: "gone" });
+  await frees(time, second);
+  await frees(time, again);
+  expect(time.server.dump()).toEqual({});
+});
+
 test("a plain writer and a fair one of one client wait in one line, and each hears what wakes it", async () => {
   for (const fairFirst of [false, true]) {
     const time = open(PATIENT);

@@ -71,17 +71,4 @@ export const waitingWriterDefects: readonly Defect[] = [
       },
     ],
   },
-  {
-    name: "leaves-what-was-given-to-a-writer",
-    promise: "A writer that gives up in the moment in which its client is given the lock passes it on.",
-    shows: "A signal aborts the only call of a client between the release and its message.",
-    kinds: KINDS,
-    edits: [
-      {
-        file: "src/locks/leave-queue.ts",
-        find: "[nextField(client.id, kind.fieldEnding)]",
-        replace: "[nextField(client.id)]",
-      },
-    ],
-  },
 ];
