@@ -54,7 +54,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
 }
 
 function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {
-  const { type, fields, queue, waitingClients, token } = record;
+  const { type, fields, queue, waitingClients, waitsToWrite, token } = record;
   const { holds, waits } = fleet.told(key);
   const told = (holds[0] ?? waits[0])?.kind;
   if (type === "string") {
@@ -64,7 +64,8 @@ function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | u
   if (type !== "hash" && type !== "none") return undefined;
   const free = type === "none" && queue.length === 0;
   if (!free) return kindOf({ mode: fields[MODE_FIELD], queue, token });
-  return waitedKind(told) ?? (waitingClients.length > 0 ? kindOf({ queue, token }) : undefined);
+  const mode = waitsToWrite ? "write" : undefined;
+  return waitedKind(told) ?? (waitingClients.length > 0 ? kindOf({ mode, queue, token }) : undefined);
 }
 
 function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {

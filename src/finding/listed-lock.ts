@@ -20,8 +20,8 @@ export interface ClientRef {
 /** One that has a lock. */
 export interface ListedHolder {
   /**
-   * As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock; `<client id>:next` of a client that is about to take it.
-   * Of a semaphore, which stores no holders: the client id.
+   * As stored, `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take it; with `:write` behind one of a write
+   * lock. Of a semaphore, which stores no holders: the client id.
    */
   readonly holder: string;
   /** How often it holds it. */
@@ -45,7 +45,7 @@ export interface ListedHolder {
 /** One that waits for a lock. */
 export interface ListedWaiter {
   /**
-   * As it stands in the queue of a fair lock; in that of a plain, non-reentrant or fenced lock the client id, which stands there once for
+   * As it stands in the queue of a fair lock; in that of a plain, non-reentrant, fenced or write lock the client id, which stands there once for
    * all of its calls. null for a call that only presence tells of.
    */
   readonly holder: string | null;

@@ -29,18 +29,18 @@ export interface LockState {
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /**
-   * The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock; `<client id>:next` of a client that waits
-   * and was given the lock, which it takes within 1.5 s. None of a semaphore or a latch.
+   * The holders as stored: `<client id>:<thread id>`, or `<client id>:next` of a client that waits and was given the lock, which it takes
+   * within 1.5 s; with `:write` behind those of a write lock. None of a semaphore or a latch.
    */
   readonly holders: readonly string[];
   /** How often each holder holds it; NaN where another program has written something that is no count. */
   readonly holdCounts: Readonly<Record<string, number>>;
   /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
-  /** The waiters of a fair lock, the next first. Those of a plain, non-reentrant or fenced lock are in `waitingClients`. */
+  /** The waiters of a fair lock, the next first. Those of a plain, non-reentrant, fenced or write lock are in `waitingClients`. */
   readonly queue: readonly string[];
   /**
-   * The ids of the clients that wait for a plain, non-reentrant or fenced lock, in their order: the first is the next that is given the lock,
+   * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in their order: the first is the next that is given it,
    * whichever of its calls that serves. The first 1,000; none of more than 10,000. A lock that is free may have some for a moment. One that
    * has died stands here until it is passed over, ten minutes at most after somebody has waited last. JVMs, and what waits for other kinds
    * of locks, never stand here.

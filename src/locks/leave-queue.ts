@@ -9,7 +9,7 @@ import { releasesOf, sendingsOf } from "./lowering.js";
 export function leaveQueue(lock: LockIdentity): void {
   const { client, id, key, kind } = lock;
   if (client.lines.lengthOf(id) > 0) return;
-  const releases = releasesOf({ ...lock, queues: true }, [nextField(client.id)]);
+  const releases = releasesOf({ ...lock, queues: true }, [nextField(client.id, kind.fieldEnding)]);
   const looks = releases[0]?.looks;
   if (looks === undefined) return;
   const sendings = sendingsOf(client, releases);

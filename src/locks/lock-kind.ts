@@ -21,7 +21,10 @@ export interface LockKind extends HeldKind {
   readonly half: Half | undefined;
   /** Whether Redis records each waiter, so that one that gives up has to be taken out. */
   readonly recordsWaiters: boolean;
-  /** Whether the clients that wait for it stand in a queue in Redis. */
+  /**
+   * Whether clients that wait for it may stand in a queue in Redis, into which its release looks. A kind that records each waiter is waited
+   * for in no such queue itself.
+   */
   readonly queues: boolean;
   /** Whether one call of a client may hand it to the next without freeing it. */
   readonly handsOver: boolean;

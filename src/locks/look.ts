@@ -8,6 +8,7 @@ import {
   permitLeasesKey,
   rwChannel,
   waitingKey,
+  writersQueueKey,
 } from "../protocol/names.js";
 import { wasForbidden } from "../runtime/command-failures.js";
 import { type CallSubject, forCaller } from "../runtime/for-caller.js";
@@ -29,7 +30,7 @@ export async function look(
       queueKey: fairQueueKey(key),
       tokenKey: fencingTokenKey(key),
       leasesKey: permitLeasesKey(key),
-      ...(withClients && { waitingKey: waitingKey(key) }),
+      ...(withClients && { waitingKeys: [waitingKey(key), writersQueueKey(key)] }),
       ...(whole && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
     }));
   // A user without a right to one key is refused as a whole: who waits is told where it may be.

@@ -7,6 +7,7 @@ import {
   writeAcquire,
   writeRelease,
 } from "../protocol/read-write-scripts.js";
+import { leaveQueue } from "./leave-queue.js";
 import type { Lock } from "./lock.js";
 import type { LockKind } from "./lock-kind.js";
 import { WaitInLine } from "./wait-in-line.js";
@@ -57,6 +58,8 @@ function writeKind(fair: boolean): LockKind {
     half: "write",
     shared: false,
     recordsWaiters: fair,
+    queues: true,
+    leaveQueue,
     ...(fair ? { asksEachMs: MARK_MS / SIGNS_PER_MARK } : {}),
     isHeld: ({ fields }) => fields[MODE_FIELD] === "write",
     isForceable: ({ fields }) => fields[MODE_FIELD] === "write",

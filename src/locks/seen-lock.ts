@@ -25,8 +25,8 @@ export interface SeenLock {
 
 /** The kinds of what can be freed by force. */
 const KINDS = new Set<unknown>(["none", "lock", "fair-lock", "fenced-lock", "read-write-lock"]);
-/** `<client id>:<thread id>`, with `:write` behind that of a write lock; or `<client id>:next`, of a client that is about to take the lock. */
-const HOLDER = /^[0-9a-f-]{36}:(?:\d+(?::write)?|next)$/i;
+/** `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take the lock; with `:write` behind that of a write lock. */
+const HOLDER = /^[0-9a-f-]{36}:(?:\d+|next)(?::write)?$/i;
 const WAY = "as in forceUnlock(await holdfast.inspect(name))";
 
 /**

@@ -19,6 +19,8 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   readonly #lock: LockIdentity;
   readonly #part: Part;
+  /** Whether it waits in a queue in Redis, once the line hears of its turn there. */
+  readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;
   /** Whether it has asked or slept. */
@@ -29,7 +31,8 @@ export class WaitInLine implements WayOfWaiting {
     this.#part = part;
     this.#lock = lock;
     this.wish = wish;
-    this.line = lock.client.lines.join(lock, wish.waiter);
+    this.#queues = lock.queues && !lock.kind.recordsWaiters;
+    this.line = lock.client.lines.join(lock, wish.waiter, this.#queues);
   }
 
   get behind(): number {
@@ -43,7 +46,7 @@ export class WaitInLine implements WayOfWaiting {
     // meanwhile.
     waiter.heir = undefined;
     const news = this.line.asking();
-    this.wish.queued = this.#lock.queues && this.line.queues ? this.line : undefined;
+    this.wish.queued = this.#queues && this.line.queues ? this.line : undefined;
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;
     return isFirst ? "free" : news;
@@ -51,9 +54,15 @@ export class WaitInLine implements WayOfWaiting {
 
   refused(): boolean {
     const { obstacle, waiting } = this.wish;
-    if (obstacle !== undefined) this.line.seenHeld(obstacle, this.#lock.kind.asksEachMs);
+    const { asksEachMs, fieldEnding } = this.#lock.kind;
+    if (obstacle !== undefined) {
+      // A reader of this client frees the lock without a word to the line of its writers.
+      const own = obstacle.own && obstacle.holder.endsWith(fieldEnding);
+      this.line.seenHeld({ ...obstacle, own }, asksEachMs);
+    }
     if (waiting !== undefined) this.line.stands(waiting, obstacle?.ttlMs ?? -1);
-    else if (this.wish.queued !== undefined) this.line.ears?.hearAll();
+    else if (this.wish.queued !== undefined || (!this.#queues && this.line.hasQueue))
+      this.line.ears?.hearAll();
     return true;
   }
 

@@ -33,15 +33,12 @@ export function readingsOf(channel: string): readonly ChannelReading[] {
   const { lock, readWrite, semaphore, latch } = channelStarts;
   const all = (of: ChannelReading["of"], keys: readonly string[]) => keys.map((key) => ({ key, of }));
   const [ofLock, ofPair, ofSemaphore] = [lock, readWrite, semaphore].map((start) => restOf(channel, start));
-  if (ofLock !== undefined)
+  const rest = ofLock ?? ofPair;
+  if (rest !== undefined)
     return [
-      ...all("lock", rawsOf(ofLock)),
-      ...all("lock", rawsOf(ofLock.replace(WAITER, ""), ofLock)).map((one) => ({
-        ...one,
-        ofOne: true as const,
-      })),
+      ...all("lock", rawsOf(rest)),
+      ...all("lock", rawsOf(rest.replace(WAITER, ""), rest)).map((one) => ({ ...one, ofOne: true as const })),
     ];
-  if (ofPair !== undefined) return all("lock", rawsOf(ofPair));
   if (ofSemaphore !== undefined) return all("semaphore", rawsOf(ofSemaphore));
   const isLatch = channel.startsWith(`${latch}{`) && channel.endsWith("}");
   return all("count-down-latch", isLatch ? [channel.slice(latch.length + 1, -1)].filter(isName) : []);

@@ -2,7 +2,7 @@ import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
 import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./inspect-scripts.js";
 import * as scripts from "./later-scripts.js";
-import { fairQueueKey, fencingTokenKey, permitLeasesKey, waitingKey } from "./names.js";
+import { fairQueueKey, fencingTokenKey, permitLeasesKey, waitingKey, writersQueueKey } from "./names.js";
 import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -75,6 +75,8 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
 export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClientCount"> {
   /** Of a semaphore or a latch; null where the key is no count. */
   readonly permits: FoundPermits | null;
+  /** Whether `waitingClients` wait to write. */
+  readonly waitsToWrite: boolean;
   /** How many holders, and how many that wait, are not in `fields`, and in `queue` and `waitingClients`. */
   readonly more: { readonly holders: number; readonly waiting: number };
 }
@@ -107,7 +109,7 @@ export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defi
   keys: ({ locks, withClients }) =>
     locks.flatMap((key) => {
       const keys = [key, fairQueueKey(key), fencingTokenKey(key), permitLeasesKey(key)];
-      return withClients ? [...keys, waitingKey(key)] : keys;
+      return withClients ? [...keys, waitingKey(key), writersQueueKey(key)] : keys;
     }),
   args: ({ withClients }) => [withClients ? "all" : "fewer"],
   reply(records) {
@@ -118,7 +120,7 @@ export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defi
 });
 
 function recordOf(raw: RawReply): FoundRecord {
-  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits, clients, clientCount] =
+  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits, clients, clientCount, toWrite] =
     list(raw);
   const [fields, queue, waitingClients] = [
     pairs(list(flat)),
@@ -131,6 +133,7 @@ function recordOf(raw: RawReply): FoundRecord {
     fields,
     queue,
     waitingClients,
+    waitsToWrite: toWrite === 1,
     token: textOrNull(token),
     listeners: null,
     permits: permits === null || permits === undefined ? null : permitsOf(list(permits)),

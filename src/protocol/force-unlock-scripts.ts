@@ -1,7 +1,7 @@
 import { defineScript, type Script } from "./define-script.js";
 import { fairKeysOf, fairTimesFor } from "./fair-scripts.js";
 import * as scripts from "./later-scripts.js";
-import { MODE_FIELD, waitingKey } from "./names.js";
+import { MODE_FIELD, waitingKey, writersQueueKey } from "./names.js";
 import { holdKeys } from "./read-write-scripts.js";
 import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
@@ -82,6 +82,7 @@ function readWriteScript(message: string): Script<ForceUnlock, ForceUnlockAnswer
     replicated: "if possible",
     keys: ({ key, seen }) => [
       key,
+      writersQueueKey(key),
       ...Object.entries(seen).flatMap(([field, count]) =>
         field === MODE_FIELD ? [] : holdKeys(key, field, Math.min(Number(count) || 0, MOST_HOLDS)),
       ),

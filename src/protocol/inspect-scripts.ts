@@ -49,8 +49,8 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  /** Undefined: the clients that wait are not read. */
-  readonly waitingKey?: string | undefined;
+  /** The queues of the clients that wait: for a lock without a fair queue, and to write. Undefined: they are not read. */
+  readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
@@ -60,10 +60,13 @@ interface LockLook {
 /** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: scripts.lockInspect,
-  keys({ key, queueKey, tokenKey, leasesKey, waitingKey }) {
-    const keys = [key, queueKey, tokenKey, leasesKey];
-    return waitingKey === undefined ? keys : [...keys, waitingKey];
-  },
+  keys: ({ key, queueKey, tokenKey, leasesKey, waitingKeys = [] }) => [
+    key,
+    queueKey,
+    tokenKey,
+    leasesKey,
+    ...waitingKeys,
+  ],
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
   reply: ([type, ttlMs, fields, queue, token, listeners, permits, clients, clientCount]) => ({
     type: text(type),

@@ -45,7 +45,7 @@ return taken
 end`;
 
 const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
-local function waiting_clients(queue, may_read)
+local function clients_in(queue, may_read)
 local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
 if type(count) ~= "number" or count == 0 then
 return {}, 0
@@ -66,6 +66,14 @@ return {}, 0
 end
 end
 return found, #found > 0 and count or 0
+end
+local function waiting_clients(queue, writers, may_read)
+local clients, count = clients_in(queue, may_read)
+if count > 0 then
+return clients, count, 0
+end
+clients, count = clients_in(writers, may_read)
+return clients, count, count > 0 and 1 or 0
 end`;
 
 export const fairForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -269,7 +277,12 @@ local function is_holder(field)
 local thread = string.sub(field, 37)
 return #field <= LONGEST_HOLDER
 and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$") or thread == ":next")
+and (
+string.find(thread, "^:%-?%d+$")
+or string.find(thread, "^:%-?%d+:write$")
+or thread == ":next"
+or thread == ":next:write"
+)
 end
 local function is_of_lock(field, value)
 if field == "mode" then
@@ -352,7 +365,7 @@ local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN",
 return is_token and redis.call("GET", key)
 end
 local answer, rows = { now_ms }, 0
-local keys_each = ARGV[1] == "fewer" and 4 or 5
+local keys_each = ARGV[1] == "fewer" and 4 or 6
 for at = 1, #KEYS, keys_each do
 if rows >= MOST_ROWS then
 break
@@ -371,9 +384,9 @@ local permits, listed = false, 0
 if kind == "string" then
 permits, listed = permits_of(lock, KEYS[at + 3])
 end
-local clients, client_count = {}, 0
-if keys_each == 5 then
-clients, client_count = waiting_clients(KEYS[at + 4], is_small_queue)
+local clients, client_count, to_write = {}, 0, 0
+if keys_each == 6 then
+clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
 end
 rows = rows + #waiters + listed + #clients
 answer[#answer + 1] = {
@@ -387,6 +400,7 @@ token_of(KEYS[at + 2]),
 permits or false,
 clients,
 client_count,
+to_write,
 }
 end
 return answer`,
@@ -429,7 +443,7 @@ return { number, counts[1], counts[2], taken_in(first) }
 end
 local clients, client_count = {}, 0
 if waiting then
-clients, client_count = waiting_clients(waiting)
+clients, client_count = waiting_clients(waiting, KEYS[6])
 end
 return {
 now_ms,
@@ -557,8 +571,9 @@ return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
 export const readWriteForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   "read-write-force-unlock",
   `${publish}
+${callFirst}
 ${nowMs}
-local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock, queue, not_after_ms, channel, message = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local function force_unlock()
 if now_ms > not_after_ms then
 return { "late" }
@@ -579,10 +594,12 @@ if redis.call("HGET", lock, ARGV[2 * i + 2]) ~= ARGV[2 * i + 3] then
 return { "changed" }
 end
 end
-for i = 1, #KEYS do
+redis.call("DEL", lock)
+for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
 publish(channel, message)
+call_first(queue, channel)
 return { "released" }
 end
 return { now_ms, force_unlock() }`,

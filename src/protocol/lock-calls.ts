@@ -157,6 +157,11 @@ export interface LookIntoQueue {
   readonly asOf: object;
 }
 
+/** As release scripts are told. */
+export function wayOf({ way, countsAll }: LookIntoQueue): string {
+  return countsAll ? `${way} all` : way;
+}
+
 export type ReleaseAnswer =
   | {
       readonly status: "released";

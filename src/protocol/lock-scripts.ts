@@ -5,7 +5,6 @@ import {
   acquireAnswer,
   type Confirmation,
   HELD,
-  type LookIntoQueue,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -15,6 +14,7 @@ import {
   type Succession,
   type SuccessionAnswer,
   successionAnswer,
+  wayOf,
 } from "./lock-calls.js";
 import { fencingTokenKey, keptField, readHoldKey, waitingKey } from "./names.js";
 import { textOrNull } from "./replies.js";
@@ -116,10 +116,6 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
   reply: ([answer]) => successionAnswer(answer),
   usual: (serverMs) => ({ serverMs, reply: HELD }),
 });
-
-function wayOf({ way, countsAll }: LookIntoQueue): string {
-  return countsAll ? `${way} all` : way;
-}
 
 const NOTHING = { leaseMs: 0, heldCount: 0, queued: undefined, channel: "" } as const;
 

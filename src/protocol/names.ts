@@ -55,6 +55,11 @@ export function waitingKey(raw: string): string {
   return prefixed("holdfast_waiting", raw);
 }
 
+/** The clients that wait for the write lock of a read-write lock, by their places; holdfast's own. */
+export function writersQueueKey(raw: string): string {
+  return prefixed("holdfast_waiting_writers", raw);
+}
+
 /** Until when a JVM believes each waiter of a fair lock alive. Source: RedissonFairLock. */
 export function fairTimeoutsKey(raw: string): string {
   return prefixed("redisson_lock_timeout", raw);
@@ -131,8 +136,11 @@ export function keptField(holder: string): string {
 /** What the field of a lock that is given to a client, but not taken yet, has behind the client id; holdfast's own. */
 export const NEXT_ENDING = ":next";
 
-/** The field of a lock that is given to a client which waits, until that has taken it. */
-export const nextField = (clientId: string): string => clientId + NEXT_ENDING;
+/**
+ * The field of a lock that is given to a client which waits, until that has taken it.
+ * @param fieldEnding what the holder's field has behind it
+ */
+export const nextField = (clientId: string, fieldEnding = ""): string => clientId + NEXT_ENDING + fieldEnding;
 
 /** Behind the holder of a write lock. No other holder ends so. */
 export const WRITE_ENDING = ":write";

@@ -9,8 +9,9 @@ import {
   type Renewal,
   releaseAnswer,
   renewAnswer,
+  wayOf,
 } from "./lock-calls.js";
-import { readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
+import { readHoldKey, readHoldPrefix, waitingWriterKey, writersQueueKey } from "./names.js";
 import * as scripts from "./scripts.js";
 
 /** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
@@ -48,16 +49,22 @@ export function writeAcquire(fair: boolean): Script<AcquireCall, readonly Acquir
   return defineScript({
     source: scripts.writeAcquire,
     replicated: true,
-    keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
+    keys: ({ locks }) =>
+      locks.flatMap(({ key, queued }) => [
+        key,
+        waitingWriterKey(key),
+        ...(queued ? [writersQueueKey(key)] : []),
+      ]),
     args: ({ notAfterMs, together = false, locks }) => [
       notAfterMs,
       together ? 1 : 0,
       fair ? MARK_MS : 0,
-      ...locks.flatMap(({ holder, leaseMs, heldCount, waits }) => [
+      ...locks.flatMap(({ holder, leaseMs, heldCount, waits, queued, channel }) => [
         holder,
         leaseMs,
         heldCount,
         waits ? 1 : 0,
+        ...(queued ? [queued.waitsOn ? 1 : 0, channel] : []),
       ]),
     ],
     reply: (answers) => answers.map(acquireAnswer),
@@ -90,20 +97,23 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.writeRelease,
   replicated: "if possible",
-  // As above, for the writer's own reads.
-  keys: ({ locks }) =>
-    locks.flatMap(({ key, holder }) => [key, waitingWriterKey(key), readHoldKey(key, holder, 1)]),
-  args: ({ notAfterMs, locks }) => [
-    notAfterMs,
-    ...locks.flatMap(({ key, holder, heldCount, keptCount, ttlMs, channel }) => [
-      holder,
-      heldCount,
-      keptCount,
-      ttlMs,
-      channel,
-      readHoldPrefix(key),
-    ]),
-  ],
+  keys({ locks }) {
+    // As above, for the writer's own reads.
+    const keys = locks.flatMap(({ key, holder }) => [
+      key,
+      waitingWriterKey(key),
+      readHoldKey(key, holder, 1),
+    ]);
+    for (const { key, looks } of locks) if (looks !== undefined) keys.push(writersQueueKey(key));
+    return keys;
+  },
+  args({ notAfterMs, locks }) {
+    const args: (string | number)[] = [notAfterMs];
+    for (const { key, holder, heldCount, keptCount, ttlMs, channel } of locks)
+      args.push(holder, heldCount, keptCount, ttlMs, channel, readHoldPrefix(key));
+    for (const { looks } of locks) if (looks !== undefined) args.push(wayOf(looks));
+    return args;
+  },
   reply: (answers) => answers.map(releaseAnswer),
 });
 

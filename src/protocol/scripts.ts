@@ -494,7 +494,7 @@ local score = redis.pcall("ZSCORE", queue, client)
 return type(score) == "string" and tonumber(score) or nil
 end
 local function next_field(client)
-return client .. ":next"
+return of_writers and client .. ":next:write" or client .. ":next"
 end
 local function others_waiting(queue, client)
 local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "3")
@@ -505,6 +505,123 @@ others[#others + 1] = found[i]
 end
 end
 return others
+end`;
+
+const askInQueue = `local client = client_of(holder)
+local function take_given(is_in_time)
+if is_in_time and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
+redis.pcall("HDEL", lock, next_field(client), "mode")
+end
+end
+local function to_the_end()
+local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
+local place = math.max(0, tonumber(last[2] or 0)) + 1
+local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
+redis.pcall("ZREM", queue, client)
+return 0
+end
+return type(added) == "number" and 2 or 0
+end
+local function entered(token)
+local others = others_waiting(queue, client)
+local stands = 0
+if #others > 0 and waits_on then
+redis.pcall("ZREM", queue, client)
+stands = to_the_end()
+elseif #others > 0 or place_of(queue, GIVEN) then
+stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
+else
+redis.pcall("ZREM", queue, client)
+end
+return { "held", token, stands }
+end
+local function refused_to(ttl_ms, found, owner)
+local place, others = place_of(queue, client), others_waiting(queue, client)
+local stands = place and (place > 0 and 2 or 1) or 0
+local is_new = stands < 2 and (owner ~= client or #others > 0)
+if is_new then
+stands = to_the_end()
+place = stands == 2 and place_of(queue, client)
+elseif place then
+redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+local ahead = 0
+for i = 1, #others do
+if place and place_of(queue, others[i]) < place then
+ahead = ahead + 1
+end
+end
+local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
+if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
+publish(channel .. ":" .. owner, "look")
+end
+return { "busy", ttl_ms, found, stands, ahead, is_told }
+end`;
+
+const lookIntoQueue = `local client = client_of(holder)
+local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
+local counts_all = string.sub(way, -4) == " all"
+local function tell(other, message)
+return publish(channel .. ":" .. other, message)
+end
+local function held_for(other)
+local field = next_field(other)
+local fields = of_writers and { "mode", "write", field, "1" } or { field, "1" }
+if type(redis.pcall("HSET", lock, unpack(fields))) ~= "number" then
+return false
+end
+if redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1 then
+redis.pcall("HDEL", lock, field, "mode")
+return false
+end
+return true
+end
+local function give(is_free)
+local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
+for _ = 1, MOST_GIVEN do
+local others = others_waiting(queue, client)
+if #others == 0 then
+return false
+end
+local first, second = others[1], others[2]
+if not leaves_it then
+redis.pcall("ZREM", queue, first)
+end
+if tell(first, "turn") > 0 or not counts_all then
+if not leaves_it then
+if not held_for(first) then
+return false
+end
+redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
+redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+if second then
+tell(second, "next")
+end
+return not leaves_it
+end
+redis.pcall("ZREM", queue, first)
+end
+return false
+end
+local function look_into_queue(is_freed, is_free, has_it)
+local place, stands = leaves and place_of(queue, client), false
+if place and has_it() then
+redis.pcall("ZADD", queue, HAS_IT, client)
+place, stands = nil, true
+elseif place then
+redis.pcall("ZREM", queue, client)
+end
+if is_freed then
+return give(is_free) and "given"
+elseif calls or place and place > 0 then
+local following = others_waiting(queue, client)[1]
+if following and (calls or place_of(queue, following) > place) then
+tell(following, "turn")
+end
+end
+return stands and "stands"
 end`;
 
 const announce = `local function announce(channel, available)
@@ -1231,65 +1348,19 @@ answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_
 end
 return answers
 end
+local of_writers = false
+local lock, holder = parts(1)
+local waits_on, channel = ARGV[5] == "1", ARGV[6]
 ${waiting}
 ${publish}
-local lock, holder = parts(1)
-local client, waits_on, channel = client_of(holder), ARGV[5] == "1", ARGV[6]
-local function to_the_end()
-local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
-local place = math.max(0, tonumber(last[2] or 0)) + 1
-local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
-if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
-redis.pcall("ZREM", queue, client)
-return 0
-end
-return type(added) == "number" and 2 or 0
-end
-local function entered(answer)
-local others = others_waiting(queue, client)
-local stands = 0
-if #others > 0 and waits_on then
-redis.pcall("ZREM", queue, client)
-stands = to_the_end()
-elseif #others > 0 or place_of(queue, GIVEN) then
-stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
-else
-redis.pcall("ZREM", queue, client)
-end
-return { "held", type(answer) == "table" and answer[2] or "", stands }
-end
-local function refused_to(ttl_ms, found)
-local place, others = place_of(queue, client), others_waiting(queue, client)
-local stands = place and (place > 0 and 2 or 1) or 0
-local is_new = stands < 2 and (client_of(found) ~= client or #others > 0)
-if is_new then
-stands = to_the_end()
-place = stands == 2 and place_of(queue, client)
-elseif place then
-redis.pcall("PEXPIRE", queue, QUEUE_MS)
-end
-local ahead = 0
-for i = 1, #others do
-if place and place_of(queue, others[i]) < place then
-ahead = ahead + 1
-end
-end
-local owner = client_of(found)
-local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
-publish(channel .. ":" .. owner, "look")
-end
-return { "busy", ttl_ms, found, stands, ahead, is_told }
-end
-if now_ms <= not_after_ms and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
-redis.pcall("HDEL", lock, next_field(client))
-end
+${askInQueue}
+take_given(now_ms <= not_after_ms)
 local answer = answer_for(1)
 local status = type(answer) == "table" and answer[1] or answer
 if status == "held" then
-answer = entered(answer)
+answer = entered(type(answer) == "table" and answer[2] or "")
 elseif status == "busy" then
-answer = refused_to(answer[2], answer[3])
+answer = refused_to(answer[2], answer[3], client_of(answer[3]))
 end
 return { now_ms, answer }`,
 );
@@ -1423,69 +1494,18 @@ end
 reply = answer()
 end
 if looks and is_to_free and redis.call("EXISTS", KEYS[lock_count + i]) == 1 then
+local of_writers = false
+local queue, channel, way = KEYS[lock_count + i], ARGV[2 * i + 1], ARGV[2 * lock_count + 1 + i]
 ${anyHolder}
 ${waiting}
-local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
-local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
-local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
-local counts_all = string.sub(way, -4) == " all"
-local function tell(other, message)
-return publish(channel .. ":" .. other, message)
-end
-local function held_for(other)
-if redis.pcall("HSET", lock, next_field(other), "1") ~= 1 then
-return false
-end
-if redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1 then
-redis.pcall("HDEL", lock, next_field(other))
-return false
-end
-return true
-end
-local function give()
-local leaves_it = redis.pcall("ZREM", queue, GIVEN) == 1
-for _ = 1, MOST_GIVEN do
-local others = others_waiting(queue, client)
-if #others == 0 then
-return false
-end
-local first, second = others[1], others[2]
-if not leaves_it then
-redis.pcall("ZREM", queue, first)
-end
-if tell(first, "turn") > 0 or not counts_all then
-if not leaves_it then
-if not held_for(first) then
-return false
-end
-redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
-redis.pcall("PEXPIRE", queue, QUEUE_MS)
-end
-if second then
-tell(second, "next")
-end
-return not leaves_it
-end
-redis.pcall("ZREM", queue, first)
-end
-return false
-end
-local place = leaves and place_of(queue, client)
-if place and freed == 0 and client_of(any_holder(lock)) == client then
-redis.pcall("ZADD", queue, HAS_IT, client)
-place, reply = nil, { reply, 1 }
-elseif place then
-redis.pcall("ZREM", queue, client)
-end
-if freed == 1 then
-if give() then
-reply = { "given", heard_by }
-end
-elseif calls or place and place > 0 then
-local following = others_waiting(queue, client)[1]
-if following and (calls or place_of(queue, following) > place) then
-tell(following, "turn")
-end
+${lookIntoQueue}
+local outcome = look_into_queue(freed == 1, freed == 1, function()
+return freed == 0 and client_of(any_holder(lock)) == client
+end)
+if outcome == "given" then
+reply = { outcome, reply }
+elseif outcome == "stands" then
+reply = { reply, 1 }
 end
 end
 if not replies and reply ~= heard then
@@ -2251,7 +2271,7 @@ answer_all(function(lock, _, at)
 blocked = blocked or obstacle_at(lock, at) ~= nil
 end)
 end
-return answer_all(function(lock, mark, at)
+local function answer_for(lock, mark, at)
 local answer, count = obstacle_at(lock, at)
 if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
 redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
@@ -2260,6 +2280,23 @@ if not answer and blocked then
 return { "free" }
 end
 return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
+end
+if #KEYS ~= 3 then
+return answer_all(answer_for)
+end
+return answer_all(function(lock, mark, at)
+local of_writers, queue, holder, waits_on, channel = true, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
+${waiting}
+${publish}
+${askInQueue}
+take_given(now_ms <= not_after_ms)
+local answer = answer_for(lock, mark, at)
+if answer[1] == "held" then
+return entered("")
+elseif answer[1] == "busy" then
+return refused_to(answer[2], answer[3], mode_of(lock) == "write" and client_of(answer[3]) or "")
+end
+return answer
 end)`,
 );
 
@@ -2287,7 +2324,7 @@ redis.call("HDEL", lock, holder)
 else
 redis.call("DEL", lock)
 end
-publish(channel, "1")
+return publish(channel, "1"), longest == 0
 end
 local function release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, prefix)
 if not_after_ms > 0 and now_ms > not_after_ms then
@@ -2306,22 +2343,42 @@ if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
 if kept_count == "0" then
-leave(lock, holder, channel, prefix)
-else
+return leave(lock, holder, channel, prefix)
+end
 local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
 local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
 redis.call("HSET", lock, holder, kept_count)
 if ends_sooner then
 publish(channel, "1")
-end
+return { "released", 1 }
 end
 return { "released" }
 end
+local looks = #ARGV <= 2 * #KEYS
+local lock_count = #KEYS / (looks and 4 or 3)
 local replies = { now_ms }
-for i = 1, #KEYS / 3 do
+for i = 1, lock_count do
 local lock, mark, at = KEYS[3 * i - 2], KEYS[3 * i - 1], 6 * i - 4
 local holder, held_count, kept_count, ttl_ms = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
+local channel = ARGV[at + 4]
+local reply, is_free = release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, ARGV[at + 5])
+local is_freed = type(reply) == "number"
+if looks and (is_freed or reply[1] == "absent") and redis.call("EXISTS", KEYS[3 * lock_count + i]) == 1 then
+local of_writers = true
+local queue, way = KEYS[3 * lock_count + i], ARGV[6 * lock_count + 1 + i]
+${anyHolder}
+${waiting}
+${lookIntoQueue}
+local outcome = look_into_queue(is_freed, is_free, function()
+return redis.call("HGET", lock, "mode") == "write" and client_of(any_holder(lock)) == client
+end)
+if outcome == "given" then
+reply = { outcome, reply }
+elseif outcome == "stands" then
+reply[2] = 1
+end
+end
+replies[i + 1] = reply
 end
 return replies`,
 );

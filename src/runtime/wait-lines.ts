@@ -28,11 +28,14 @@ export class WaitLines {
     this.#countsAll = countsAll;
   }
 
-  /** Puts a waiter at the end of the line for what it waits for. */
-  join(awaited: Awaited, waiter: Waiter): WaitLine {
+  /**
+   * Puts a waiter at the end of the line for what it waits for.
+   * @param queues whether it may stand in a queue in Redis: a line that is new has a channel for that
+   */
+  join(awaited: Awaited, waiter: Waiter, queues: boolean | undefined = awaited.queues): WaitLine {
     let line = this.#lines.get(awaited.id);
     if (line === undefined) {
-      const ownChannel = awaited.queues ? clientChannel(awaited.channel, this.#clientId) : undefined;
+      const ownChannel = queues ? clientChannel(awaited.channel, this.#clientId) : undefined;
       line = new WaitLine(awaited, ownChannel, this.#services);
       this.#lines.set(awaited.id, line);
     } else if (line.head === undefined) {

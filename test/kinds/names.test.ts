@@ -66,6 +66,11 @@ const readWrite = (name: Name): Touched => ({
   channels: [`redisson_rwlock:${name.tag}`],
 });
 
+const write = (name: Name): Touched => ({
+  keys: [...readWrite(name).keys, `holdfast_waiting_writers:${name.tag}`],
+  channels: [...readWrite(name).channels, `redisson_rwlock:${name.tag}:<client>`],
+});
+
 const named: Readonly<Record<string, (name: Mapping["name"]) => Touched>> = {
   lock: (name) => queued(name("order")),
   "non-reentrant": (name) => queued(name("order")),
@@ -73,7 +78,7 @@ const named: Readonly<Record<string, (name: Mapping["name"]) => Touched>> = {
   fair: (name) => fair(name("order")),
   "non-reentrant fair": (name) => fair(name("order")),
   read: (name) => readWrite(name("order")),
-  write: (name) => readWrite(name("order")),
+  write: (name) => write(name("order")),
   "read, `fair: true`": (name) => readWrite(name("order")),
   "write, `fair: true`": (name) => readWrite(name("order")),
   multi: (name) => merged(queued(name("order:1")), { ...fair(name("order:2")), channels: [] }),

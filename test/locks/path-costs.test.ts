@@ -29,7 +29,7 @@ const walks: Readonly<
   "read lock: lock()": [4, 123, 44, 9],
   "read lock: unlock()": [4, 92, 33, 4],
   "write lock: lock()": [4, 121, 44, 9],
-  "write lock: unlock()": [4, 92, 34, 5],
+  "write lock: unlock()": [4, 91, 34, 5],
   "multi lock of two: lock()": [14, 146, 43, 12],
   "multi lock of two: unlock()": [13, 106, 34, 7],
   "red lock of three: lock()": [14, 157, 47, 14],

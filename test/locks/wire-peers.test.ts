@@ -232,8 +232,8 @@ describe("questions about a state that was made by hand", () => {
     expect(await countedDuring(redis.plain, () => holdfast.inspect("order:7"))).toEqual({
       ...commands,
       "pubsub|numsub": 1,
-      // Of the clients that wait.
-      zcount: 1,
+      // Of the clients that wait, and of those that wait to write.
+      zcount: 2,
     });
     expect(await journal.read()).toEqual([]);
     await lease.unlock();

@@ -33,6 +33,7 @@ describe("a channel is read back to its key", () => {
     [`redisson_lock__channel:{order}:7:${ID}:57`, [`{order}:7:${ID}:57`, "{order}:7"]],
     [`redisson_lock__channel:{order:7}:${ID}`, [`{order:7}:${ID}`, "order:7", "{order:7}"]],
     ["redisson_rwlock:{order:7}", ["order:7", "{order:7}"]],
+    [`redisson_rwlock:{order:7}:${ID}`, [`{order:7}:${ID}`, "order:7", "{order:7}"]],
     ["redisson_sc:{pool}", ["pool", "{pool}"]],
     ["redisson_countdownlatch__channel__{start}", ["start"]],
     ["redisson_countdownlatch__channel__{{a}b}", ["{a}b"]],
@@ -54,9 +55,9 @@ describe("a channel is read back to its key", () => {
     const holder = fc.constantFrom(`${ID}:57`, `${ID}:4294967297`);
     fc.assert(
       fc.property(names, holder, (name, waiting) => {
-        const lock = lockChannel(name);
+        const [lock, pair] = [lockChannel(name), rwChannel(name)];
         const all: readonly (readonly [string, string])[] = [
-          ...[lock, waiterChannel(lock, waiting), clientChannel(lock, ID), rwChannel(name)].map(
+          ...[lock, waiterChannel(lock, waiting), clientChannel(lock, ID), pair, clientChannel(pair, ID)].map(
             (channel) => [channel, "lock"] as const,
           ),
           [semaphoreChannel(name), "semaphore"],
@@ -74,10 +75,12 @@ describe("a channel is read back to its key", () => {
   test("and to no name of which the channel would be another", () => {
     fc.assert(
       fc.property(names, (rest) => {
-        for (const key of keysOf(`redisson_rwlock:${rest}`))
-          expect(rwChannel(key)).toBe(`redisson_rwlock:${rest}`);
-        const read = keysOf(`redisson_lock__channel:${rest}`).map(lockChannel);
-        for (const channel of read) expect(`redisson_lock__channel:${rest}`.startsWith(channel)).toBe(true);
+        for (const key of keysOf(`redisson_sc:${rest}`))
+          expect(semaphoreChannel(key)).toBe(`redisson_sc:${rest}`);
+        const ofLock = keysOf(`redisson_lock__channel:${rest}`).map(lockChannel);
+        for (const channel of ofLock) expect(`redisson_lock__channel:${rest}`.startsWith(channel)).toBe(true);
+        const ofPair = keysOf(`redisson_rwlock:${rest}`).map(rwChannel);
+        for (const channel of ofPair) expect(`redisson_rwlock:${rest}`.startsWith(channel)).toBe(true);
       }),
       { seed: 21, numRuns: 3_000 },
     );

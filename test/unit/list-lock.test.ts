@@ -54,7 +54,7 @@ function listIn(
   const type = Object.keys(fields).length === 0 ? "none" : "hash";
   const more = { holders: 0, waiting: 0 };
   const stored = { type, ttlMs: 1, fields, queue, waitingClients, token };
-  const record = { ...stored, listeners: null, permits: null, more };
+  const record = { ...stored, waitsToWrite: false, listeners: null, permits: null, more };
   return listLock({
     key: "a",
     name: "a",

@@ -158,73 +158,16 @@ if not queue then
   return answers
 end
 
---@include waiting
---@include publish
+local of_writers = false
 local lock, holder = parts(1)
-local client, waits_on, channel = client_of(holder), ARGV[5] == "1", ARGV[6]
-
--- Behind all that wait. Answers as `stands`.
-local function to_the_end()
-  local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
-  local place = math.max(0, tonumber(last[2] or 0)) + 1
-  local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
-  if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
-    redis.pcall("ZREM", queue, client)
-    return 0
-  end
-  return type(added) == "number" and 2 or 0
-end
-
-local function entered(answer)
-  local others = others_waiting(queue, client)
-  local stands = 0
-  if #others > 0 and waits_on then
-    redis.pcall("ZREM", queue, client)
-    stands = to_the_end()
-  elseif #others > 0 or place_of(queue, GIVEN) then
-    -- Also for the mark alone: so the next release leaves the lock to the fastest, or takes the mark away.
-    stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
-  else
-    redis.pcall("ZREM", queue, client)
-  end
-  return { "held", type(answer) == "table" and answer[2] or "", stands }
-end
-
--- What a client waits for that has it itself, its own calls are told by the client, unless others wait as well.
-local function refused_to(ttl_ms, found)
-  local place, others = place_of(queue, client), others_waiting(queue, client)
-  local stands = place and (place > 0 and 2 or 1) or 0
-  local is_new = stands < 2 and (client_of(found) ~= client or #others > 0)
-  if is_new then
-    stands = to_the_end()
-    place = stands == 2 and place_of(queue, client)
-  elseif place then
-    redis.pcall("PEXPIRE", queue, QUEUE_MS)
-  end
-  local ahead = 0
-  for i = 1, #others do
-    if place and place_of(queue, others[i]) < place then
-      ahead = ahead + 1
-    end
-  end
-  local owner = client_of(found)
-  local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- Where calls of the holder's client wait for it as well, that hears of the first who waits. A JVM listens to no such channel.
-  if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
-    publish(channel .. ":" .. owner, "look")
-  end
-  return { "busy", ttl_ms, found, stands, ahead, is_told }
-end
-
--- Only where it is there: after a write a full server refuses nothing more.
-if now_ms <= not_after_ms and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
-  redis.pcall("HDEL", lock, next_field(client))
-end
+local waits_on, channel = ARGV[5] == "1", ARGV[6]
+--@include ask-in-queue
+take_given(now_ms <= not_after_ms)
 local answer = answer_for(1)
 local status = type(answer) == "table" and answer[1] or answer
 if status == "held" then
-  answer = entered(answer)
+  answer = entered(type(answer) == "table" and answer[2] or "")
 elseif status == "busy" then
-  answer = refused_to(answer[2], answer[3])
+  answer = refused_to(answer[2], answer[3], client_of(answer[3]))
 end
 return { now_ms, answer }

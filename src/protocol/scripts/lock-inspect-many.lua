@@ -8,17 +8,18 @@
     token  string, the fencing counter (fenced lock)
     leases sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
     waiting sorted set, id of a client that waits -> its place (lock without a fair queue); with "fewer" there is none
+    writers the same for a write lock; with "fewer" there is none
   ARGV[1]  keys  "all", or "fewer": of each lock the first four
 
   Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil,
-               { clientId, … }, clientCount }, … }
+               { clientId, … }, clientCount, toWrite }, … }
            with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
            type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
            are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
            permits, of a string that is a count: { count }, or
            { count, expired, taken, permanent, { permitId, ms, … } }  how many leases are over, how many are not, how many of
                                                                       these have no end, and the last to end, as lock-inspect
-           clientIds are those of the clients that wait, the next first: as many as of a queue
+           clientIds are those of the clients that wait, the next first: as many as of a queue; toWrite is 1 when they wait to write
            In all half a mebibyte at most.
   Compat   Reads only.
 ]]
@@ -39,7 +40,12 @@ local function is_holder(field)
   local thread = string.sub(field, 37)
   return #field <= LONGEST_HOLDER
     and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-    and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$") or thread == ":next")
+    and (
+      string.find(thread, "^:%-?%d+$")
+      or string.find(thread, "^:%-?%d+:write$")
+      or thread == ":next"
+      or thread == ":next:write"
+    )
 end
 
 local function is_of_lock(field, value)
@@ -137,7 +143,7 @@ local function token_of(key)
 end
 
 local answer, rows = { now_ms }, 0
-local keys_each = ARGV[1] == "fewer" and 4 or 5
+local keys_each = ARGV[1] == "fewer" and 4 or 6
 for at = 1, #KEYS, keys_each do
   if rows >= MOST_ROWS then
     break
@@ -156,9 +162,9 @@ for at = 1, #KEYS, keys_each do
   if kind == "string" then
     permits, listed = permits_of(lock, KEYS[at + 3])
   end
-  local clients, client_count = {}, 0
-  if keys_each == 5 then
-    clients, client_count = waiting_clients(KEYS[at + 4], is_small_queue)
+  local clients, client_count, to_write = {}, 0, 0
+  if keys_each == 6 then
+    clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
   end
   rows = rows + #waiters + listed + #clients
   answer[#answer + 1] = {
@@ -172,6 +178,7 @@ for at = 1, #KEYS, keys_each do
     permits or false,
     clients,
     client_count,
+    to_write,
   }
 end
 return answer

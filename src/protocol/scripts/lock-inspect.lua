@@ -6,6 +6,7 @@
   KEYS[3]  token   string, the fencing counter (fenced lock)
   KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
   KEYS[5]  waiting sorted set, id of a client that waits -> its place (lock without a fair queue); left out: it is not read
+  KEYS[6]  writers the same for a write lock; left out with the one before
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
     channel
@@ -61,7 +62,7 @@ end
 
 local clients, client_count = {}, 0
 if waiting then
-  clients, client_count = waiting_clients(waiting)
+  clients, client_count = waiting_clients(waiting, KEYS[6])
 end
 return {
   now_ms,

@@ -94,80 +94,16 @@ for i = 1, lock_count do
     reply = answer()
   end
   if looks and is_to_free and redis.call("EXISTS", KEYS[lock_count + i]) == 1 then
-    --@include any-holder
-    --@include waiting
-    local queue, channel, client = KEYS[lock_count + i], ARGV[2 * i + 1], client_of(holder)
-    local way, heard_by = ARGV[2 * lock_count + 1 + i], freed == 1 and reply or 0
-    local leaves, calls = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
-    local counts_all = string.sub(way, -4) == " all"
-
-    local function tell(other, message)
-      return publish(channel .. ":" .. other, message)
-    end
-
-    -- Where the server refuses a write, the lock stays free: without its end it would stand for ever.
-    local function held_for(other)
-      if redis.pcall("HSET", lock, next_field(other), "1") ~= 1 then
-        return false
-      end
-      if redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1 then
-        redis.pcall("HDEL", lock, next_field(other))
-        return false
-      end
-      return true
-    end
-
-    -- Gives the lock to the next that waits, for a while, and tells it to take it. Every other release only tells it, and leaves the lock
-    -- to the fastest: those that stand in no queue get in between. A client that nobody has heard for is not there.
-    local function give()
-      local leaves_it = redis.pcall("ZREM", queue, GIVEN) == 1
-      for _ = 1, MOST_GIVEN do
-        local others = others_waiting(queue, client)
-        if #others == 0 then
-          return false
-        end
-        local first, second = others[1], others[2]
-        if not leaves_it then
-          redis.pcall("ZREM", queue, first)
-        end
-        if tell(first, "turn") > 0 or not counts_all then
-          if not leaves_it then
-            if not held_for(first) then
-              return false
-            end
-            -- The key was deleted, and its end with it, if that client stood there alone.
-            redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
-            redis.pcall("PEXPIRE", queue, QUEUE_MS)
-          end
-          if second then
-            tell(second, "next")
-          end
-          return not leaves_it
-        end
-        redis.pcall("ZREM", queue, first)
-      end
-      return false
-    end
-
-    -- Others rely on a client that has the lock to look into the queue when it frees that, also where no call of it waits any more.
-    local place = leaves and place_of(queue, client)
-    if place and freed == 0 and client_of(any_holder(lock)) == client then
-      redis.pcall("ZADD", queue, HAS_IT, client)
-      place, reply = nil, { reply, 1 }
-    elseif place then
-      redis.pcall("ZREM", queue, client)
-    end
-    -- The first of those that wait may have been told that the lock is free, or have to hear of a holder that does not look into the
-    -- queue: a new first asks.
-    if freed == 1 then
-      if give() then
-        reply = { "given", heard_by }
-      end
-    elseif calls or place and place > 0 then
-      local following = others_waiting(queue, client)[1]
-      if following and (calls or place_of(queue, following) > place) then
-        tell(following, "turn")
-      end
+    local of_writers = false
+    local queue, channel, way = KEYS[lock_count + i], ARGV[2 * i + 1], ARGV[2 * lock_count + 1 + i]
+    --@include look-into-queue
+    local outcome = look_into_queue(freed == 1, freed == 1, function()
+      return freed == 0 and client_of(any_holder(lock)) == client
+    end)
+    if outcome == "given" then
+      reply = { outcome, reply }
+    elseif outcome == "stands" then
+      reply = { reply, 1 }
     end
   end
   if not replies and reply ~= heard then

@@ -2,10 +2,11 @@
   read-write-force-unlock: free a read-write lock from the holders that the caller has seen, and from no other holder.
 
   KEYS[1]  lock        hash, "mode" -> "read" or "write", holder -> hold count
+  KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for the write lock
   then for each hold of a reader seen:
     hold               string, the key of the hold
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen
+  ARGV[2]  channel     where waiters listen, without the client id that the channel of one client has behind it
   ARGV[3]  message     what to tell them
   then for each field seen, "mode" among them:
     field      "mode" or a holder
@@ -14,9 +15,9 @@
   Returns  { serverMs, answer }, as lock-force-unlock
   Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync, which leave the keys of the holds behind.
 ]]
---@include publish
+--@include call-first
 --@include now-ms
-local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock, queue, not_after_ms, channel, message = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 
 local function force_unlock()
   if now_ms > not_after_ms then
@@ -38,10 +39,12 @@ local function force_unlock()
       return { "changed" }
     end
   end
-  for i = 1, #KEYS do
+  redis.call("DEL", lock)
+  for i = 3, #KEYS do
     redis.call("DEL", KEYS[i])
   end
   publish(channel, message)
+  call_first(queue, channel)
   return { "released" }
 end
 

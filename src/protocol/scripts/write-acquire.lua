@@ -1,9 +1,11 @@
 --[[
-  write-acquire: take write locks, re-enter them, or answer which holder is in the way and for how long.
+  write-acquire: take write locks, re-enter them, or answer which holder is in the way and for how long. A client that waits for one
+  write lock stands in its queue until it has it.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
     mark         string, the writer that waits
+  KEYS[3]        queue: for a client that waits for one lock; sorted set, client id -> place
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      together     1: all locks or none; 0: each by itself
   ARGV[3]      markMs       integer, how long a writer that waits keeps readers away; 0: not at all
@@ -12,8 +14,9 @@
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
     waits      1: a refused writer waits, and leaves its mark
+  then, with a queue: waitsOn and channel, as lock-acquire
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as its answers to "queued"
   Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, where Redisson adds
            the lease to it. The mark is holdfast's own.
 ]]
@@ -82,7 +85,8 @@ if together then
     blocked = blocked or obstacle_at(lock, at) ~= nil
   end)
 end
-return answer_all(function(lock, mark, at)
+
+local function answer_for(lock, mark, at)
   local answer, count = obstacle_at(lock, at)
   if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
     redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
@@ -91,4 +95,21 @@ return answer_all(function(lock, mark, at)
     return { "free" }
   end
   return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
+end
+
+if #KEYS ~= 3 then
+  return answer_all(answer_for)
+end
+return answer_all(function(lock, mark, at)
+  local of_writers, queue, holder, waits_on, channel = true, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
+  --@include ask-in-queue
+  take_given(now_ms <= not_after_ms)
+  local answer = answer_for(lock, mark, at)
+  if answer[1] == "held" then
+    return entered("")
+  elseif answer[1] == "busy" then
+    -- A reader frees it without a look into the queue, and so does the holder of a lock of another kind.
+    return refused_to(answer[2], answer[3], mode_of(lock) == "write" and client_of(answer[3]) or "")
+  end
+  return answer
 end)

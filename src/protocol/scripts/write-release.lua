@@ -7,6 +7,8 @@
     mark         string, the writer that waits
     nothing      never exists: while a cluster moves the slot it so answers TRYAGAIN, as the keys of reads, which are not named, may be
                  at the new server
+  KEYS[3n + i]   queue: sorted set, client id -> place, where the clients stand that wait for the write lock of one of the n locks; all
+                 locks have theirs, or none
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>:write"
@@ -15,8 +17,10 @@
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen
     prefix     what the keys of all read holds of this lock begin with
+  then, with queues, for each lock:
+    way        as lock-release
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-release
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; one that is left to the writer's own readers counts as freed
   Compat   Redisson RedissonWriteLock.unlockInnerAsync, which publishes nothing when the writer goes on reading. A writer
            that gives up waiting calls this as well: its mark is deleted, and the readers that gave way to it are told.
 ]]
@@ -34,6 +38,7 @@ local function unmark(mark, holder, channel)
   end
 end
 
+-- Answers how many heard of it, and whether nobody has the lock now.
 local function leave(lock, holder, channel, prefix)
   local longest = longest_read_ms(lock, prefix)
   if longest > 0 then
@@ -43,7 +48,7 @@ local function leave(lock, holder, channel, prefix)
   else
     redis.call("DEL", lock)
   end
-  publish(channel, "1")
+  return publish(channel, "1"), longest == 0
 end
 
 local function release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, prefix)
@@ -63,22 +68,40 @@ local function release(lock, mark, holder, held_count, kept_count, ttl_ms, chann
     return { "miscounted", count }
   end
   if kept_count == "0" then
-    leave(lock, holder, channel, prefix)
-  else
-    local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
-    local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
-    redis.call("HSET", lock, holder, kept_count)
-    if ends_sooner then
-      publish(channel, "1")
-    end
+    return leave(lock, holder, channel, prefix)
+  end
+  local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
+  local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
+  redis.call("HSET", lock, holder, kept_count)
+  if ends_sooner then
+    publish(channel, "1")
+    return { "released", 1 }
   end
   return { "released" }
 end
 
+local looks = #ARGV <= 2 * #KEYS
+local lock_count = #KEYS / (looks and 4 or 3)
 local replies = { now_ms }
-for i = 1, #KEYS / 3 do
+for i = 1, lock_count do
   local lock, mark, at = KEYS[3 * i - 2], KEYS[3 * i - 1], 6 * i - 4
   local holder, held_count, kept_count, ttl_ms = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
+  local channel = ARGV[at + 4]
+  local reply, is_free = release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, ARGV[at + 5])
+  local is_freed = type(reply) == "number"
+  if looks and (is_freed or reply[1] == "absent") and redis.call("EXISTS", KEYS[3 * lock_count + i]) == 1 then
+    local of_writers = true
+    local queue, way = KEYS[3 * lock_count + i], ARGV[6 * lock_count + 1 + i]
+    --@include look-into-queue
+    local outcome = look_into_queue(is_freed, is_free, function()
+      return redis.call("HGET", lock, "mode") == "write" and client_of(any_holder(lock)) == client
+    end)
+    if outcome == "given" then
+      reply = { outcome, reply }
+    elseif outcome == "stands" then
+      reply[2] = 1
+    end
+  end
+  replies[i + 1] = reply
 end
 return replies

@@ -14,6 +14,11 @@ export function clientOf(field: string): string {
   return field.slice(0, field.indexOf(":"));
 }
 
+/** Whether a lock is given to a client that has not taken it yet. */
+export function isOfGiven(field: string): boolean {
+  return /:next(?::write)?$/.test(field);
+}
+
 /** Whether the caller has chosen the number of the thread: then the next stay may have the same field. */
 export function isChosen(field: string): boolean {
   return Number.parseInt(field.slice(field.indexOf(":") + 1), 10) < FIRST_OWN_THREAD_ID;

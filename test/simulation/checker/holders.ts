@@ -1,8 +1,8 @@
-import { NEXT_ENDING } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import type { Member } from "../workload/member.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
+import { isOfGiven } from "./fields.js";
 import type { Keyspace, StoredLock } from "./keyspace.js";
 
 /**
@@ -232,7 +232,7 @@ export class Holders {
         forcing,
       };
       // What was given to a client, and not taken by it, no call of it has lost.
-      if (!field.endsWith(NEXT_ENDING)) departures.push(departure);
+      if (!isOfGiven(field)) departures.push(departure);
     }
     for (const field of after.fields.keys()) {
       const at = `${key} ${field}`;

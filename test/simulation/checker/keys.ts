@@ -30,11 +30,12 @@ const RULES: readonly Rule[] = [
   { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that wait for a lock", prefix: "holdfast_waiting:", lastsMs: 10 * MINUTE_MS },
+  { what: "the clients that wait to write", prefix: "holdfast_waiting_writers:", lastsMs: 10 * MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
 
 /** What the dead have left in a queue, who has had a lock that others waited for (see waiting-queue.ts), the counter of a fenced lock, and what was done. */
-const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_(?:fair_alive|waiting|once)):/;
+const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_(?:fair_alive|waiting(?:_writers)?|once)):/;
 
 /** It belongs to clients, and not to what they hold. */
 const PRESENCE = /^holdfast_clients?:/;

@@ -13,6 +13,7 @@ import { clientOf, isField, isWell } from "./fields.js";
 import { LateCalls } from "./late-calls.js";
 import { Prompt, type Told } from "./prompt.js";
 import type { Trouble } from "./trouble.js";
+import { plainKind, writeKind } from "./waiting-places.js";
 import { type Clients, WaitingQueue } from "./waiting-queue.js";
 
 /** Those that have queues. */
@@ -64,7 +65,11 @@ export class LockWatch {
       },
       wayUs: () => this.#wayUs,
     };
-    this.#queues = namesOf(QUEUED).map((name) => new WaitingQueue(name, time, checker, trouble, clients));
+    const watched = { time, checker, trouble };
+    this.#queues = [
+      ...namesOf(QUEUED).map((name) => new WaitingQueue(name, plainKind, watched, clients)),
+      ...namesOf(["read-write"]).map((name) => new WaitingQueue(name, writeKind, watched, clients)),
+    ];
     this.#late = new LateCalls(checker);
     this.#tokens = new DrawnTokens(checker);
     const told = new Map<string, Told>(namesOf(TOLD).map((name) => [name, { freeMs: 0 }]));

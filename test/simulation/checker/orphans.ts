@@ -1,5 +1,5 @@
 import { fairTimes } from "../../../src/protocol/fair-scripts.js";
-import { fairAliveKey, fairQueueKey, KEPT_ENDING, NEXT_ENDING } from "../../../src/protocol/names.js";
+import { fairAliveKey, fairQueueKey, KEPT_ENDING } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { familyOf } from "../workload/families.js";
 import type { Shared } from "../workload/family.js";
@@ -10,7 +10,7 @@ import type { SimServer } from "../world/sim-server.js";
 import type { Topology } from "../world/topology.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
-import { clientOf, isChosen, isField, isWell } from "./fields.js";
+import { clientOf, isChosen, isField, isOfGiven, isWell } from "./fields.js";
 import { CHANGES } from "./losses.js";
 import type { Trouble } from "./trouble.js";
 
@@ -146,7 +146,7 @@ export class Orphans {
       this.#lookAtEnd(server, name, field, LONGEST_KEPT_MS);
       return;
     }
-    if (field.endsWith(NEXT_ENDING)) {
+    if (isOfGiven(field)) {
       this.#lookAtEnd(server, name, field, MOST_GIVEN_MS);
       return;
     }

@@ -1,7 +1,8 @@
-import { NEXT_ENDING, readHoldKey } from "../../../src/protocol/names.js";
+import { readHoldKey } from "../../../src/protocol/names.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker, Entered, Part } from "./checker.js";
+import { isOfGiven } from "./fields.js";
 import type { Keyspace } from "./keyspace.js";
 
 /** These a client hands on from one of its calls to another, and tells Redis of it later. */
@@ -53,7 +54,7 @@ export class StoredHolds {
     const { fields, endsUs } = keyspace.latest(server, name);
     // What was given to a client is not had before that has taken it.
     const isHolder = (field: string) =>
-      !field.endsWith(NEXT_ENDING) &&
+      !isOfGiven(field) &&
       owners.some((owner) => {
         if (HANDED_ON.includes(kind)) return clientOf(field) === clientOf(owner);
         return field === (PAIRS.includes(kind) && mode === "exclusive" ? `${owner}:write` : owner);

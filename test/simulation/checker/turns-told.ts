@@ -1,12 +1,10 @@
 import { YOU_ARE_NEXT, YOUR_TURN } from "../../../src/protocol/messages.js";
-import { clientChannel, lockChannel, NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
+import { clientChannel } from "../../../src/protocol/names.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { VirtualTime } from "../world/virtual-time.js";
-import { clientOf } from "./fields.js";
-import { type Change, isGivenTo } from "./waiting-places.js";
+import { clientOf, isOfGiven } from "./fields.js";
+import { type Change, isGivenTo, type QueuedKind } from "./waiting-places.js";
 
-const RELEASE = "lock-release";
-const ACQUIRE = "lock-acquire";
 /** Of a release that frees nothing, and has the first of the queue ask. */
 const NO_HOLDER = "";
 
@@ -36,6 +34,7 @@ interface Turn {
  * lock by force, or lets it fall sooner, is news, and no turn.
  */
 export class TurnsTold {
+  readonly #kind: QueuedKind;
   readonly #queue: string;
   readonly #channel: string;
   readonly #fail: (what: string) => void;
@@ -48,10 +47,11 @@ export class TurnsTold {
   readonly #next = new Map<string, number>();
   readonly #time: VirtualTime;
 
-  constructor(name: string, time: VirtualTime, fail: (what: string) => void) {
+  constructor(name: string, kind: QueuedKind, time: VirtualTime, fail: (what: string) => void) {
     this.#time = time;
-    this.#queue = waitingKey(name);
-    this.#channel = clientChannel(lockChannel(name), "");
+    this.#kind = kind;
+    this.#queue = kind.queueOf(name);
+    this.#channel = clientChannel(kind.channelOf(name), "");
     this.#fail = fail;
   }
 
@@ -67,15 +67,18 @@ export class TurnsTold {
   ran(ran: Ran): void {
     const { call, change, own } = ran;
     const { before, after } = change;
+    const { acquire, release, mayLook } = this.#kind;
     const toldTurn = this.#lookAtOrder(ran);
     for (const client of new Set([...this.#turns.keys(), ...this.#inVain, ...this.#next.keys()])) {
-      const hasIt = after.holders.some((field) => clientOf(field) === client && !field.endsWith(NEXT_ENDING));
+      const hasIt = after.holders.some(
+        (field) => clientOf(field) === client && !isOfGiven(field) && mayLook(field),
+      );
       const isOut = before.places.has(client) && !after.places.has(client);
-      const hasLeft = isOut && client === own && call.script.name === RELEASE;
+      const hasLeft = isOut && client === own && call.script.name === release;
       const isPassedOver = isOut && client !== own && client !== toldTurn;
       if (hasIt || hasLeft || isPassedOver) this.#forget(client);
     }
-    if (toldTurn !== undefined && isFreed(change) && call.script.name === RELEASE) {
+    if (toldTurn !== undefined && isFreed(change) && call.script.name === release) {
       const isGiven = isGivenTo(toldTurn, after);
       this.#turns.set(toldTurn, { isGiven });
       if (isGiven) this.#inVain.delete(toldTurn);
@@ -83,7 +86,7 @@ export class TurnsTold {
     for (const { client, message } of this.#told)
       if (message === YOU_ARE_NEXT) this.#next.set(client, this.#time.nowUs);
     if (own === undefined) return;
-    if (call.script.name === ACQUIRE) this.#next.delete(own);
+    if (call.script.name === acquire) this.#next.delete(own);
     this.#lookAtQuestion(own, ran);
   }
 
@@ -96,8 +99,8 @@ export class TurnsTold {
   #lookAtOrder({ call: { script, keys, args }, change, isHeard }: Ran): string | undefined {
     const { before, after } = change;
     // Of a lock that was freed by force, or falls sooner, the first is told, even if it is the sender's client: that names no holder.
-    const others =
-      script.name === RELEASE && args[1] !== NO_HOLDER ? change.others : [...before.places.keys()];
+    const isRelease = script.name === this.#kind.release;
+    const others = isRelease && args[1] !== NO_HOLDER ? change.others : [...before.places.keys()];
     const turns = new Set(
       this.#told.filter(({ message }) => message === YOUR_TURN).map(({ client }) => client),
     );
@@ -106,8 +109,8 @@ export class TurnsTold {
     const next = this.#told.find(({ message }) => message === YOU_ARE_NEXT)?.client;
     if (client === undefined) {
       if (next !== undefined) this.#fail(`${next} was told that it is the next one, and nobody its turn`);
-      const looks = script.name === RELEASE && keys.includes(this.#queue);
-      const missed = looks && isFreed(change) ? others.find(isHeard) : undefined;
+      const looks = isRelease && keys.includes(this.#queue);
+      const missed = looks && this.#isLetGo(change) ? others.find(isHeard) : undefined;
       if (missed !== undefined) this.#fail(`it was freed, and ${missed} was not told, who waits`);
       return undefined;
     }
@@ -125,9 +128,9 @@ export class TurnsTold {
   }
 
   /** A client that waits has asked: this answers its latest turn. */
-  #lookAtQuestion(client: string, { call: { script, args }, change: { before }, answer }: Ran): void {
+  #lookAtQuestion(client: string, { call, change: { before }, answer }: Ran): void {
     const turn = this.#turns.get(client);
-    if (turn === undefined || script.name !== ACQUIRE || args[2] !== "queued" || !isRefusal(answer)) return;
+    if (turn === undefined || !this.#kind.isQueued(call) || !isRefusal(answer)) return;
     this.#turns.delete(client);
     if (turn.isGiven) {
       if (isGivenTo(client, before)) this.#fail(`${client} was given it, has asked, and was refused`);
@@ -136,6 +139,13 @@ export class TurnsTold {
     if (this.#inVain.has(client))
       this.#fail(`${client} was told its turn twice in a row, both times for nothing`);
     this.#inVain.add(client);
+  }
+
+  /** Whether none of those who had it to look into the queue has it any more: a writer may read on. */
+  #isLetGo({ before, after }: Change): boolean {
+    const { mayLook } = this.#kind;
+    const had = before.holders.filter(mayLook);
+    return had.length > 0 && !after.holders.some((field) => had.includes(field));
   }
 
   #forget(client: string): void {

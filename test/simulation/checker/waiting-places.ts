@@ -1,9 +1,51 @@
-import { NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
+import {
+  lockChannel,
+  MODE_FIELD,
+  rwChannel,
+  WRITE_ENDING,
+  waitingKey,
+  writersQueueKey,
+} from "../../../src/protocol/names.js";
+import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import type { SimServer } from "../world/sim-server.js";
-import { clientOf } from "./fields.js";
+import { clientOf, isOfGiven } from "./fields.js";
 
 /** The member that says that the latest release has given the lock away. */
 const GIVEN = "given";
+
+/** How clients wait in a queue for a kind of lock. */
+export interface QueuedKind {
+  /** The key of the queue of a lock. */
+  queueOf(name: string): string;
+  /** The channel that all hear. */
+  channelOf(name: string): string;
+  /** The scripts that take the lock and free it. */
+  readonly acquire: string;
+  readonly release: string;
+  /** Whether a client asks for it that waits. */
+  isQueued(call: ScriptCall): boolean;
+  /** Whether a field of the lock stands for one whose release looks into the queue. */
+  mayLook(field: string): boolean;
+}
+
+export const plainKind: QueuedKind = {
+  queueOf: waitingKey,
+  channelOf: lockChannel,
+  acquire: "lock-acquire",
+  release: "lock-release",
+  isQueued: ({ script, args }) => script.name === "lock-acquire" && args[2] === "queued",
+  mayLook: () => true,
+};
+
+/** The write lock of a pair: readers stand in no queue. */
+export const writeKind: QueuedKind = {
+  queueOf: writersQueueKey,
+  channelOf: rwChannel,
+  acquire: "write-acquire",
+  release: "write-release",
+  isQueued: ({ script, keys }) => script.name === "write-acquire" && keys.length === 3,
+  mayLook: (field) => field.endsWith(WRITE_ENDING),
+};
 
 /** A lock and its queue, as its server has them. */
 export interface Found {
@@ -22,10 +64,10 @@ export interface Change {
 }
 
 /** Looks at a lock with a queue, and changes nothing. */
-export function lookAt(server: SimServer, name: string): Found {
+export function lookAt(server: SimServer, name: string, { queueOf }: QueuedKind): Found {
   const [holders, members] = [
     server.command("HKEYS", name),
-    server.command("ZRANGE", waitingKey(name), 0, -1, "WITHSCORES"),
+    server.command("ZRANGE", queueOf(name), 0, -1, "WITHSCORES"),
   ] as [readonly unknown[], readonly unknown[]];
   const places = new Map<string, number>();
   let wasGiven = false;
@@ -33,10 +75,10 @@ export function lookAt(server: SimServer, name: string): Found {
     if (String(members[at]) === GIVEN) wasGiven = true;
     else if (Number(members[at + 1]) > 0) places.set(String(members[at]), Number(members[at + 1]));
   }
-  return { holders: holders.map(String), places, wasGiven };
+  return { holders: holders.map(String).filter((field) => field !== MODE_FIELD), places, wasGiven };
 }
 
 /** Whether a lock is given to a client that has not taken it yet. */
 export function isGivenTo(client: string, { holders }: Found): boolean {
-  return holders.some((field) => field.endsWith(NEXT_ENDING) && clientOf(field) === client);
+  return holders.some((field) => isOfGiven(field) && clientOf(field) === client);
 }

@@ -1,13 +1,13 @@
-import { clientChannel, lockChannel, NEXT_ENDING, waitingKey } from "../../../src/protocol/names.js";
+import { clientChannel } from "../../../src/protocol/names.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
-import { clientOf } from "./fields.js";
+import { clientOf, isOfGiven } from "./fields.js";
 import type { Trouble } from "./trouble.js";
 import { TurnsTold } from "./turns-told.js";
-import { type Change, type Found, isGivenTo, lookAt } from "./waiting-places.js";
+import { type Change, type Found, isGivenTo, lookAt, type QueuedKind } from "./waiting-places.js";
 
 const US = 1_000;
 /** As in waiting.lua: for so long a lock is given to a client that waits, which has taken it by then. */
@@ -41,6 +41,9 @@ export interface Clients {
  */
 export class WaitingQueue {
   readonly #name: string;
+  readonly #kind: QueuedKind;
+  /** The channel that all hear. */
+  readonly #channel: string;
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
@@ -50,17 +53,25 @@ export class WaitingQueue {
   readonly #inUs = new Map<string, number>();
   #before: Found | undefined;
 
-  constructor(name: string, time: VirtualTime, checker: Checker, trouble: Trouble, clients: Clients) {
+  constructor(
+    name: string,
+    kind: QueuedKind,
+    parts: { readonly time: VirtualTime; readonly checker: Checker; readonly trouble: Trouble },
+    clients: Clients,
+  ) {
+    const { time, checker, trouble } = parts;
     this.#name = name;
+    this.#kind = kind;
+    this.#channel = kind.channelOf(name);
     this.#time = time;
     this.#checker = checker;
     this.#trouble = trouble;
     this.#clients = clients;
-    this.#told = new TurnsTold(name, time, (what) => this.#fail(what));
+    this.#told = new TurnsTold(name, kind, time, (what) => this.#fail(what));
   }
 
   starts(server: SimServer, { keys }: ScriptCall): void {
-    this.#before = keys.includes(this.#name) ? lookAt(server, this.#name) : undefined;
+    this.#before = keys.includes(this.#name) ? lookAt(server, this.#name, this.#kind) : undefined;
     this.#told.starts();
   }
 
@@ -73,7 +84,7 @@ export class WaitingQueue {
     const { script, keys } = call;
     const before = this.#before;
     if (before === undefined) return;
-    const after = lookAt(server, this.#name);
+    const after = lookAt(server, this.#name, this.#kind);
     const own = this.#clients.idOf(by);
     const others = [...before.places.keys()].filter((client) => client !== own);
     this.#noteWhoIsIn(before);
@@ -82,11 +93,9 @@ export class WaitingQueue {
     const isHeard = (client: string) => this.#isHeard(server, client);
     this.#keepPlaces(change, own, isHeard);
     this.#told.ran({ call, own, change, answer, isHeard });
-    const given = after.holders.filter(
-      (field) => field.endsWith(NEXT_ENDING) && !before.holders.includes(field),
-    );
+    const given = after.holders.filter((field) => isOfGiven(field) && !before.holders.includes(field));
     for (const field of given) this.#lookAtGiven(server, clientOf(field), change);
-    const looks = script.name === "lock-release" && keys.includes(waitingKey(this.#name));
+    const looks = script.name === this.#kind.release && keys.includes(this.#kind.queueOf(this.#name));
     const isFreed = before.holders.length > 0 && after.holders.length === 0;
     // Where others hear of each release, every other one leaves the lock to the fastest.
     if (!looks || !isFreed || (before.wasGiven && !after.wasGiven)) return;
@@ -102,17 +111,17 @@ export class WaitingQueue {
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
     if (nowUs < quietUs + leastUs) return;
-    const found = lookAt(server, this.#name);
+    const found = lookAt(server, this.#name, this.#kind);
     const { holders, places } = found;
     this.#noteWhoIsIn(found);
     this.#lookWhoTakesIt(server, holders, calls);
-    for (const { process, what, names, startUs, isAlone, sharesId, isDead } of calls) {
+    for (const { process, what, names, startUs, isAlone, sharesId, reads, isDead } of calls) {
       const client = this.#clients.idOf(process);
       if (client === undefined || !this.#clients.isWell(process) || isDead()) continue;
       if (!isAlone || sharesId || names.length !== 1 || names[0] !== this.#name) continue;
       const outUs = Math.max(startUs, quietUs, this.#inUs.get(client) ?? 0);
       if (nowUs - outUs < leastUs) continue;
-      if (places.has(client) || this.#clients.hears(process, lockChannel(this.#name))) continue;
+      if ((places.has(client) && !reads) || this.#clients.hears(process, this.#channel)) continue;
       this.#fail(
         `${what} waits since ${startUs / US} ms, and its client is out of it since ${outUs / US} ms`,
       );
@@ -145,7 +154,7 @@ export class WaitingQueue {
 
   /** What was given to a client that gives up its last call in this moment it passes on. */
   #lookWhoTakesIt(server: SimServer, holders: readonly string[], calls: readonly PendingCall[]): void {
-    const client = clientOf(holders.find((field) => field.endsWith(NEXT_ENDING)) ?? "");
+    const client = clientOf(holders.find((field) => isOfGiven(field)) ?? "");
     const leftMs = Number(server.command("PTTL", this.#name));
     if (client === "" || GIVEN_MS - leftMs < PASSED_ON_MS + (WAYS * this.#clients.wayUs()) / US) return;
     const isTheirs = ({ process, names }: PendingCall) =>
@@ -159,7 +168,7 @@ export class WaitingQueue {
       return;
     }
     if (!this.#isHeard(server, client)) this.#fail(`it was given to ${client}, for whom nobody listens`);
-    const hasStrangers = server.channels.includes(lockChannel(this.#name));
+    const hasStrangers = server.channels.includes(this.#channel);
     if (before.wasGiven && before.holders.length > 0 && hasStrangers)
       this.#fail(`it was given to ${client}, and to another one before: others who hear of it had no turn`);
     const ttlMs = Number(server.command("PTTL", this.#name));
@@ -196,7 +205,7 @@ export class WaitingQueue {
 
   /** Whether somebody listens for a client, and may be told. */
   #isHeard(server: SimServer, client: string): boolean {
-    const channel = clientChannel(lockChannel(this.#name), client);
+    const channel = clientChannel(this.#channel, client);
     return !server.refusesPublish && server.channels.includes(channel);
   }
 

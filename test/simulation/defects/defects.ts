@@ -15,6 +15,7 @@ import { serverDefects } from "./planted/servers.js";
 import { trustDefects } from "./planted/trust.js";
 import { waitingDefects } from "./planted/waiting.js";
 import { waitingQueueDefects } from "./planted/waiting-queue.js";
+import { waitingWriterDefects } from "./planted/waiting-writers.js";
 
 /** Each breaks one promise, by an interleaving or a fault that the simulator has to come upon. */
 export const defects: readonly Defect[] = [
@@ -34,4 +35,5 @@ export const defects: readonly Defect[] = [
   ...blindSpotDefects,
   ...recipeDefects,
   ...waitingQueueDefects,
+  ...waitingWriterDefects,
 ];

@@ -26,8 +26,10 @@ import {
   nextField,
   permitLeasesKey,
   readHoldKey,
+  WRITE_ENDING,
   waitingKey,
   waitingWriterKey,
+  writersQueueKey,
 } from "../../../src/protocol/names.js";
 import {
   readAcquire,
@@ -106,6 +108,11 @@ const queued = (aliveMs: number, ...waiters: readonly string[]): Found =>
 const waiting = (...clients: readonly string[]): Found => [
   ...clients.map((client, at) => ["ZADD", waitingKey(KEY), at + 1, client] as const),
   ["PEXPIRE", waitingKey(KEY), 600_000],
+];
+/** These wait for a write lock. */
+const waitingToWrite = (...clients: readonly string[]): Found => [
+  ...clients.map((client, at) => ["ZADD", writersQueueKey(KEY), at + 1, client] as const),
+  ["PEXPIRE", writersQueueKey(KEY), 600_000],
 ];
 const waits = { queued: { waitsOn: false } } as const;
 /** Nobody listens, which the server need not know. */
@@ -191,7 +198,13 @@ export const lockScenarios = {
     scenario(
       "a lock for which a client waits",
       lockInspect,
-      { key: KEY, queueKey: QUEUE, tokenKey: TOKEN, leasesKey: LEASES, waitingKey: waitingKey(KEY) },
+      {
+        key: KEY,
+        queueKey: QUEUE,
+        tokenKey: TOKEN,
+        leasesKey: LEASES,
+        waitingKeys: [waitingKey(KEY), writersQueueKey(KEY)],
+      },
       [...held(OTHER), ...waiting(FRIEND)],
     ),
   ],
@@ -339,6 +352,15 @@ export const lockScenarios = {
       acquire({ holder: MY_WRITE, waits: true }),
       reading(OTHER),
     ),
+    scenario("a taken lock, to wait for", writeAcquire(false), acquire({ holder: MY_WRITE, ...waits }), [
+      ...reading(JVM),
+      ...waitingToWrite(FRIEND),
+    ]),
+    scenario("a lock that was given to it", writeAcquire(false), acquire({ holder: MY_WRITE, ...waits }), [
+      ["HSET", KEY, "mode", "write", nextField(OURS, WRITE_ENDING), 1],
+      ["PEXPIRE", KEY, 1_500],
+      ...waitingToWrite(FRIEND),
+    ]),
   ],
   "write-release": [
     scenario("the last hold", writeRelease, release({ holder: MY_WRITE }), writing()),
@@ -352,6 +374,16 @@ export const lockScenarios = {
       ...reading(ME),
       ["HSET", KEY, "mode", "write", MY_WRITE, 1],
     ]),
+    scenario("with a client that waits", writeRelease, release({ holder: MY_WRITE, looks }), [
+      ...writing(),
+      ...waitingToWrite(FRIEND),
+    ]),
+    scenario(
+      "a place in its queue",
+      writeRelease,
+      release({ looks, holder: nextField(OURS, WRITE_ENDING) }),
+      [...writing(), ...waitingToWrite(OURS, FRIEND)],
+    ),
     scenario("giving up a wait", writeRelease, release({ holder: MY_WRITE }), [
       ["SET", MARK, MY_WRITE, "PX", 4_000],
     ]),

@@ -160,7 +160,7 @@ export function lockHistories(names: Names): fc.Arbitrary<readonly Step[]> {
           queueKey: key,
           tokenKey: key,
           leasesKey: key,
-          waitingKey: fc.option(key, { nil: undefined }),
+          waitingKeys: fc.option(fc.tuple(key, key), { nil: undefined }),
         })
         .map((look) => lockInspect.encode(look)),
       fc

@@ -85,6 +85,7 @@ const JOINS: readonly string[] = [
   'channel .. ":" .. other',
   'channel .. ":" .. owner',
   'client .. ":next"',
+  'client .. ":next:write"',
   'thread_id .. ":" .. milliseconds(until_ms)',
   'owner .. ":" .. permits .. ":" .. milliseconds(since_ms)',
   'answer[1] .. ":" .. answer[2]',

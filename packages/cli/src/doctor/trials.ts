@@ -104,6 +104,7 @@ function keysOf({ settings: { prefix }, holdfast }: Scene, name: string): readon
     `redisson_lock_timeout:${tag}`,
     `holdfast_fair_alive:${tag}`,
     `holdfast_waiting:${tag}`,
+    `holdfast_waiting_writers:${tag}`,
     `holdfast_rw_writer:${tag}`,
     `holdfast_sc_saved:${tag}`,
     `holdfast_req:${tag}:${holdfast.clientId}`,

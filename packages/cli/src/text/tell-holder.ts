@@ -43,11 +43,11 @@ export function tellClient(
 }
 
 /**
- * Whether a lock stores it: `<client id>:<thread id>`, with `:write` behind that of a write lock; or `<client id>:next`, of a client that is
- * about to take the lock. Other programs may write anything.
+ * Whether a lock stores it: `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take the lock; with `:write` behind
+ * that of a write lock. Other programs may write anything.
  */
 export function isHolder(text: string): boolean {
-  return /^[0-9a-f-]{36}:(?:\d+(?::write)?|next)$/i.test(text);
+  return /^[0-9a-f-]{36}:(?:\d+|next)(?::write)?$/i.test(text);
 }
 
 /** Whether nobody has the lock any more, and only its key was left for a while. */

@@ -4,9 +4,8 @@
 ]]
 local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
 
--- The clients, the next first, and how many there are: of many the first 1,000, and none of more than 10,000.
 -- may_read: decides by the key and the number of its clients whether they are read; nil: they are.
-local function waiting_clients(queue, may_read)
+local function clients_in(queue, may_read)
   local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
   if type(count) ~= "number" or count == 0 then
     return {}, 0
@@ -27,4 +26,15 @@ local function waiting_clients(queue, may_read)
     end
   end
   return found, #found > 0 and count or 0
+end
+
+-- The clients, the next first, and how many there are: of many the first 1,000, and none of more than 10,000; 1 when they wait to write.
+-- Locks of two kinds may have one name: of writers it is told only where no client waits for a lock of another kind.
+local function waiting_clients(queue, writers, may_read)
+  local clients, count = clients_in(queue, may_read)
+  if count > 0 then
+    return clients, count, 0
+  end
+  clients, count = clients_in(writers, may_read)
+  return clients, count, count > 0 and 1 or 0
 end

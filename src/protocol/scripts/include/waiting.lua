@@ -3,6 +3,7 @@
   client that has the lock stands there with HAS_IT unless it waits as well: whoever stands there looks into the queue when it frees
   the lock. A member "given" says that the latest release has given the lock away; no client id is like it.
   A user without rights to the key, or a key of another type, is as a queue without anybody.
+  The script has: of_writers, whether these clients wait for the write lock of a read-write lock.
 ]]
 local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
 -- A lock is given to a client for so long: by then it has taken it, or others may.
@@ -23,9 +24,9 @@ local function place_of(queue, client)
   return type(score) == "string" and tonumber(score) or nil
 end
 
--- The field that a lock has while it is given to a client that has not taken it.
+-- The field that a lock has while it is given to a client that has not taken it; a read-write lock has its mode besides.
 local function next_field(client)
-  return client .. ":next"
+  return of_writers and client .. ":next:write" or client .. ":next"
 end
 
 -- Up to two clients that wait, the first first, but not this one.

@@ -1,10 +1,11 @@
 import type { Defect } from "../defect.js";
 
 const KINDS = ["lock", "non-reentrant", "fenced"];
-const RELEASE = "src/protocol/scripts/lock-release.lua";
-const ACQUIRE = "src/protocol/scripts/lock-acquire.lua";
+/** What the scripts of plain locks and of write locks do with the queue. */
+const RELEASE = "src/protocol/scripts/include/look-into-queue.lua";
+const ACQUIRE = "src/protocol/scripts/include/ask-in-queue.lua";
 
-/** The queue of the clients that wait for a plain lock. */
+/** The queue of the clients that wait for a plain lock; that of a write lock is in waiting-writers.ts. */
 export const waitingQueueDefects: readonly Defect[] = [
   {
     name: "release-that-does-not-look",
@@ -102,7 +103,7 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/leave-queue.ts",
-        find: "[nextField(client.id)]",
+        find: "[nextField(client.id, kind.fieldEnding)]",
         replace: '[client.id + nextField("").slice(0, 2)]',
       },
     ],
@@ -112,7 +113,7 @@ export const waitingQueueDefects: readonly Defect[] = [
     promise: "A client takes the lock that was given to it.",
     shows: "It asks, and finds the field that keeps the lock for it.",
     kinds: KINDS,
-    edits: [{ file: ACQUIRE, find: 'redis.pcall("HDEL", lock, next_field(client))', replace: "" }],
+    edits: [{ file: ACQUIRE, find: 'redis.pcall("HDEL", lock, next_field(client), "mode")', replace: "" }],
   },
   {
     name: "waits-on-in-no-place",
@@ -219,8 +220,8 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: RELEASE,
-        find: 'if not leaves_it then\n          redis.pcall("ZREM", queue, first)',
-        replace: 'if first then\n          redis.pcall("ZREM", queue, first)',
+        find: 'if not leaves_it then\n      redis.pcall("ZREM", queue, first)',
+        replace: 'if first then\n      redis.pcall("ZREM", queue, first)',
       },
     ],
   },

@@ -1,0 +1,67 @@
+--[[
+  ask-in-queue: what a client that waits for a lock asks: it takes what was given to it, and stands in the queue until it has the lock.
+  The script has: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock.
+]]
+--@include waiting
+--@include publish
+local client = client_of(holder)
+
+-- Only where it is there: after a write a full server refuses nothing more.
+local function take_given(is_in_time)
+  if is_in_time and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
+    redis.pcall("HDEL", lock, next_field(client), "mode")
+  end
+end
+
+-- Behind all that wait. Answers as `stands`.
+local function to_the_end()
+  local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
+  local place = math.max(0, tonumber(last[2] or 0)) + 1
+  local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+  if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
+    redis.pcall("ZREM", queue, client)
+    return 0
+  end
+  return type(added) == "number" and 2 or 0
+end
+
+local function entered(token)
+  local others = others_waiting(queue, client)
+  local stands = 0
+  if #others > 0 and waits_on then
+    redis.pcall("ZREM", queue, client)
+    stands = to_the_end()
+  elseif #others > 0 or place_of(queue, GIVEN) then
+    -- Also for the mark alone: so the next release leaves the lock to the fastest, or takes the mark away.
+    stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
+  else
+    redis.pcall("ZREM", queue, client)
+  end
+  return { "held", token, stands }
+end
+
+-- What a client waits for that has it itself, its own calls are told by the client, unless others wait as well.
+-- owner: the client whose release may look into the queue; "": no release of the holder does.
+local function refused_to(ttl_ms, found, owner)
+  local place, others = place_of(queue, client), others_waiting(queue, client)
+  local stands = place and (place > 0 and 2 or 1) or 0
+  local is_new = stands < 2 and (owner ~= client or #others > 0)
+  if is_new then
+    stands = to_the_end()
+    place = stands == 2 and place_of(queue, client)
+  elseif place then
+    redis.pcall("PEXPIRE", queue, QUEUE_MS)
+  end
+  local ahead = 0
+  for i = 1, #others do
+    if place and place_of(queue, others[i]) < place then
+      ahead = ahead + 1
+    end
+  end
+  local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
+  -- Where calls of the holder's client wait for it as well, that hears of the first who waits. A JVM listens to no such channel.
+  if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
+    publish(channel .. ":" .. owner, "look")
+  end
+  return { "busy", ttl_ms, found, stands, ahead, is_told }
+end
