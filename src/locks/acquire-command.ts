@@ -87,7 +87,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
     line?.ears?.mayStand();
-    const queued = line && { waitsOn: line.length > 1 };
+    const queued = line && { waitsOn: line.length > 1, polls: wish.waiter.naps };
     return { key, holder: stay.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel, queued };
   }
 

@@ -19,12 +19,26 @@ export function spinLock(backoff: Backoff): LockKind {
 
 /** Waits in line, where the head asks again after pauses of its own and does not listen. */
 class Spinning extends WaitInLine {
-  readonly #nextDelay: () => number;
+  readonly #backoff: Backoff;
+  #nextDelay: () => number;
+  /** Whether all calls that came before it, of other clients as well, have had the lock. */
+  #claims = false;
 
   constructor(part: Part, backoff: Backoff) {
     super(part);
     this.wish.waiter.naps = true;
+    this.#backoff = backoff;
     this.#nextDelay = delays(backoff);
+  }
+
+  /** The next release gives it the lock: that does not wait for the longest pause. */
+  override refused(): boolean {
+    const { obstacle, waiting } = this.wish;
+    if (obstacle !== undefined) this.line.seenHeld(obstacle);
+    const claims = waiting?.stands === true && waiting.ahead === 0;
+    if (claims && !this.#claims) this.#nextDelay = delays(this.#backoff);
+    this.#claims = claims;
+    return true;
   }
 
   override sleep(awake: () => void): void {

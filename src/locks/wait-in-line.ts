@@ -45,7 +45,7 @@ export class WaitInLine implements WayOfWaiting {
     // No lock is handed to a call that asks: if its answer comes too late, its stay gives back what it took, and cannot take over a lock
     // meanwhile.
     waiter.heir = undefined;
-    const news = this.line.asking();
+    const news = this.line.asking(this.#hasBegun && waiter.naps);
     this.wish.queued = this.#queues && this.line.queues ? this.line : undefined;
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;

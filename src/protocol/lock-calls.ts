@@ -17,8 +17,11 @@ export interface AcquireItem {
   readonly fenced: boolean;
   /** The channel of the waiters. */
   readonly channel: string;
-  /** Set for a client that waits in the lock's queue: whether it waits on also when it gets the lock. */
-  readonly queued?: { readonly waitsOn: boolean } | undefined;
+  /**
+   * Set for a client that waits in the lock's queue: whether it waits on also when it gets the lock, and whether it asks again and again,
+   * and hears of no turn.
+   */
+  readonly queued?: { readonly waitsOn: boolean; readonly polls: boolean } | undefined;
 }
 
 /** Where a client stands in the queue of a lock. */

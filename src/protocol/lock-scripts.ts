@@ -51,7 +51,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
       ({ fenced } = lock);
       args.push(lock.holder);
     }
-    if (queued !== undefined) args.push(queued.waitsOn ? 1 : 0, channel);
+    if (queued !== undefined) args.push(queued.polls ? "polls" : queued.waitsOn ? 1 : 0, channel);
     return args;
   },
   reply: (answers) => answers.map(acquireAnswer),

@@ -483,6 +483,7 @@ return fields[1] == "mode" and fields[2] or fields[1] or ""
 end`;
 
 const waiting = `local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
+local CLAIMS, POLLS = "-3", 10
 local GIVEN_MS = "1500"
 local MOST_GIVEN = 100
 local QUEUE_MS = "600000"
@@ -513,15 +514,29 @@ if is_in_time and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
 redis.pcall("HDEL", lock, next_field(client), "mode")
 end
 end
-local function to_the_end()
+local function last_place()
 local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
-local place = math.max(0, tonumber(last[2] or 0)) + 1
-local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+return math.max(0, tonumber(last[2] or 0))
+end
+local function stands_at(place)
+local added = redis.pcall("ZADD", queue, place, client)
 if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
 redis.pcall("ZREM", queue, client)
-return 0
+return false
 end
-return type(added) == "number" and 2 or 0
+return type(added) == "number"
+end
+local function to_the_end()
+return stands_at(string.format("%.0f", last_place() + 1)) and 2 or 0
+end
+local function claims_it(score, first)
+local place = score and -score - POLLS or last_place() + 1
+if not first or place_of(queue, first) >= place then
+return stands_at(CLAIMS)
+elseif not score then
+stands_at(string.format("%.0f", -place - POLLS))
+end
+return false
 end
 local function entered(token)
 local others = others_waiting(queue, client)
@@ -540,7 +555,15 @@ local function refused_to(ttl_ms, found, owner)
 local place, others = place_of(queue, client), others_waiting(queue, client)
 local stands = place and (place > 0 and 2 or 1) or 0
 local is_new = stands < 2 and (owner ~= client or #others > 0)
-if is_new then
+local may_claim = polls and is_new
+if may_claim then
+local is_claimed = place == tonumber(CLAIMS)
+is_new = not place
+if not is_claimed then
+is_claimed = claims_it(place and place < -POLLS and place, others[1])
+end
+stands, place = place_of(queue, client) and 1 or 0, is_claimed and 0 or 1 / 0
+elseif is_new then
 stands = to_the_end()
 place = stands == 2 and place_of(queue, client)
 elseif place then
@@ -577,8 +600,28 @@ return false
 end
 return true
 end
+local function mark_given()
+redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
+redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+local function give_to_claimant(claimant)
+redis.pcall("ZREM", queue, claimant)
+if not held_for(claimant) then
+return false
+end
+mark_given()
+local first = others_waiting(queue, client)[1]
+if first then
+tell(first, "next")
+end
+return true
+end
 local function give(is_free)
 local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
+local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
+if claimant and claimant ~= client then
+return give_to_claimant(claimant)
+end
 for _ = 1, MOST_GIVEN do
 local others = others_waiting(queue, client)
 if #others == 0 then
@@ -593,8 +636,7 @@ if not leaves_it then
 if not held_for(first) then
 return false
 end
-redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
-redis.pcall("PEXPIRE", queue, QUEUE_MS)
+mark_given()
 end
 if second then
 tell(second, "next")
@@ -1350,7 +1392,7 @@ return answers
 end
 local of_writers = false
 local lock, holder = parts(1)
-local waits_on, channel = ARGV[5] == "1", ARGV[6]
+local waits_on, polls, channel = ARGV[5] == "1", ARGV[5] == "polls", ARGV[6]
 ${waiting}
 ${publish}
 ${askInQueue}
@@ -2285,7 +2327,7 @@ if #KEYS ~= 3 then
 return answer_all(answer_for)
 end
 return answer_all(function(lock, mark, at)
-local of_writers, queue, holder, waits_on, channel = true, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
+local of_writers, polls, queue, holder, waits_on, channel = true, false, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
 ${waiting}
 ${publish}
 ${askInQueue}

@@ -150,13 +150,18 @@ export class WaitLine implements LineHearer {
     return Math.min(this.#askAgainMs, this.#turnMs);
   }
 
-  /** The head is about to ask: wake-ups from now on are news. @returns why it asks */
-  asking(): LineNews {
+  /**
+   * The head is about to ask: wake-ups from now on are news.
+   * @param polls whether it has a place in the queue although it hears of no turn
+   * @returns why it asks
+   */
+  asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
     // After a turn that was left to others: this client has freed the lock.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
-    this.queues = this.ears?.hearsTurn ?? false;
+    this.queues = polls ? this.#ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
+    if (polls && this.queues) this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
     return news;

@@ -45,6 +45,31 @@ describe("a spin lock", () => {
     time.server.command("DEL", NAME);
   });
 
+  test("gets its turn beside calls of another client that hand the lock on and on", async () => {
+    const { clock, connect, holdfast } = open();
+    const plain = connect().holdfast.getLock(NAME);
+    const work = () => new Promise<void>((resolve) => void clock.schedule(2, resolve));
+    let isOver = false;
+    const visits = Array.from({ length: 8 }, async () => {
+      while (!isOver) await plain.using(work);
+    });
+    await clock.advance(10);
+    let turns = 0;
+    const lock = holdfast.getSpinLock(NAME);
+    const spinning = (async () => {
+      while (!isOver) {
+        await lock.using(work);
+        turns += 1;
+      }
+    })();
+    await clock.advance(3_000);
+    expect(turns).toBeGreaterThan(1);
+    isOver = true;
+    const ended = watched(Promise.all([...visits, spinning]));
+    await clock.advance(1_000);
+    expect(ended.outcome).toHaveProperty("value");
+  });
+
   test("asks once for all who wait in one client", async () => {
     const time = open();
     const holder = await time.connect().holdfast.getLock(NAME).lock({ leaseMs: MINUTE_MS });

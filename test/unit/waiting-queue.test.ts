@@ -51,10 +51,10 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
   /** A call that waits asks. */
   async function asks(
     holder: string,
-    { waitsOn = false, fenced = false, notAfterMs = NEVER } = {},
+    { waitsOn = false, polls = false, fenced = false, notAfterMs = NEVER } = {},
   ): Promise<AcquireAnswer | undefined> {
     const lock = { key: "a", holder, leaseMs: LEASE_MS, heldCount: 0, kin: "", waits: true };
-    const locks = [{ ...lock, fenced, channel: CHANNEL, queued: { waitsOn } }];
+    const locks = [{ ...lock, fenced, channel: CHANNEL, queued: { waitsOn, polls } }];
     const [answer] = await server.run(lockAcquire, { notAfterMs, locks });
     return answer;
   }
@@ -101,6 +101,49 @@ describe.each(queueServers)("the queue of a lock on $name", ({ open }) => {
     for (const client of clients) await asks(call(client));
     await server.heard();
   }
+
+  describe("a client that polls", () => {
+    const polls = (client: string) => asks(call(client), { polls: true });
+
+    test("claims the lock where nobody waits, and is given it without a message", async () => {
+      await holds(call(ONE));
+      expect(await polls(TWO)).toMatchObject(busy(call(ONE), true, 0, false));
+      expect(await polls(TWO)).toMatchObject(busy(call(ONE), true, 0, false));
+      expect(await queue()).toEqual([TWO, "-3"]);
+      expect(await releases(call(ONE))).toEqual(given);
+      expect([await fields(), await server.heard()]).toEqual([[nextField(TWO)], [`${channelOf(ONE)} look`]]);
+      expect(await polls(TWO)).toEqual(held(true));
+      expect(await fields()).toEqual([call(TWO)]);
+    });
+
+    test("has a place behind those that wait, and claims the lock when they have had it", async () => {
+      await wait(call(ONE), TWO);
+      expect(await polls(THREE)).toMatchObject(busy(call(ONE), true, 1, false));
+      expect(await asks(call(FOUR))).toMatchObject(busy(call(ONE), true, 1, false));
+      expect(await queue()).toEqual([THREE, "-12", TWO, "1", FOUR, "2"]);
+      expect(await releases(call(ONE))).toEqual(given);
+      expect(await asks(call(TWO))).toEqual(held(true));
+      await server.heard();
+      expect(await polls(THREE)).toMatchObject(busy(call(TWO), true, 0, true));
+      // The latest release has given it away: this one leaves it to the fastest.
+      expect(await releases(call(TWO))).toEqual(released);
+      expect(await server.heard()).toEqual([turn(FOUR)]);
+      await holds(call(TWO));
+      expect(await releases(call(TWO))).toEqual(given);
+      expect([await fields(), await server.heard()]).toEqual([[nextField(THREE)], [next(FOUR)]]);
+    });
+
+    test("and gives up passes on what it was given", async () => {
+      await holds(call(ONE));
+      await polls(TWO);
+      await asks(call(THREE));
+      await releases(call(ONE));
+      await server.heard();
+      expect(await releases(nextField(TWO), { way: "leaves" })).toEqual(released);
+      expect(await server.heard()).toEqual([turn(THREE)]);
+      expect(await queue()).toEqual([THREE, "1"]);
+    });
+  });
 
   describe("a client that waits", () => {
     test("stands behind those that came before, and keeps its place when it asks again", async () => {

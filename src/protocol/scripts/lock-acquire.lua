@@ -11,7 +11,8 @@
                             "together": 0, and all locks are taken or none
                             "queued": 0, of one lock, for which the client waits; what was given to it is taken
   ARGV[3 + i]  holder       "<client id>:<thread id>"
-  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits also when it has the lock, for further calls
+  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits also when it has the lock, for further calls; "polls" for one
+                            that asks again and again, and hears of no turn
   ARGV[6]      channel      "queued" only: where waiters listen, without the client id that the channel of one client has behind it
 
   Returns  serverMs                     all were free and are taken, and none has a counter
@@ -23,7 +24,8 @@
            { "held", token, stands }    queued only; the token is "" of a lock without a counter
            { "busy", ttlMs, holder, stands, ahead, isTold }
                                         queued only. stands: 1 when the queue has the client, which then looks there when it frees the
-                                        lock; 2 when it waits there. ahead: how many others wait before it, 2 at most. isTold: 1 when the holder will look there
+                                        lock; 2 when it waits there. ahead: how many others wait before it, 2 at most; of one that
+                                        polls, 0 when the next release gives it the lock. isTold: 1 when the holder will look there
            "late"                       notAfterMs has passed
            "lost"                       heldCount > 0 but the holder is not there
            { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
@@ -160,7 +162,7 @@ end
 
 local of_writers = false
 local lock, holder = parts(1)
-local waits_on, channel = ARGV[5] == "1", ARGV[6]
+local waits_on, polls, channel = ARGV[5] == "1", ARGV[5] == "polls", ARGV[6]
 --@include ask-in-queue
 take_given(now_ms <= not_after_ms)
 local answer = answer_for(1)

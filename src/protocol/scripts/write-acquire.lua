@@ -101,7 +101,7 @@ if #KEYS ~= 3 then
   return answer_all(answer_for)
 end
 return answer_all(function(lock, mark, at)
-  local of_writers, queue, holder, waits_on, channel = true, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
+  local of_writers, polls, queue, holder, waits_on, channel = true, false, KEYS[3], ARGV[at], ARGV[at + 4] == "1", ARGV[at + 5]
   --@include ask-in-queue
   take_given(now_ms <= not_after_ms)
   local answer = answer_for(lock, mark, at)

@@ -114,7 +114,7 @@ const waitingToWrite = (...clients: readonly string[]): Found => [
   ...clients.map((client, at) => ["ZADD", writersQueueKey(KEY), at + 1, client] as const),
   ["PEXPIRE", writersQueueKey(KEY), 600_000],
 ];
-const waits = { queued: { waitsOn: false } } as const;
+const waits = { queued: { waitsOn: false, polls: false } } as const;
 /** Nobody listens, which the server need not know. */
 const looks = { way: "leaves", countsAll: false, asOf: {} } as const;
 const seen = (fields: Readonly<Record<string, string>>) => ({

@@ -77,7 +77,7 @@ export class WaitingWriters {
     client: string,
     { nth = 1, waitsOn = false, notAfterMs = NEVER } = {},
   ): Promise<AcquireAnswer | undefined> {
-    const locks = [{ key: "a", holder: writer(client, nth), ...wish, queued: { waitsOn } }];
+    const locks = [{ key: "a", holder: writer(client, nth), ...wish, queued: { waitsOn, polls: false } }];
     const [answer] = await this.server.run(writeAcquire(false), { notAfterMs, locks });
     return answer;
   }

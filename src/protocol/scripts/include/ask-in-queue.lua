@@ -1,6 +1,7 @@
 --[[
   ask-in-queue: what a client that waits for a lock asks: it takes what was given to it, and stands in the queue until it has the lock.
-  The script has: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock.
+  The script has: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock; polls,
+  whether it asks again and again, and hears of no turn.
 ]]
 --@include waiting
 --@include publish
@@ -13,16 +14,35 @@ local function take_given(is_in_time)
   end
 end
 
--- Behind all that wait. Answers as `stands`.
-local function to_the_end()
+local function last_place()
   local last = redis.pcall("ZRANGE", queue, "-1", "-1", "WITHSCORES")
-  local place = math.max(0, tonumber(last[2] or 0)) + 1
-  local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)
+  return math.max(0, tonumber(last[2] or 0))
+end
+
+-- Answers whether the queue has it.
+local function stands_at(place)
+  local added = redis.pcall("ZADD", queue, place, client)
   if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
     redis.pcall("ZREM", queue, client)
-    return 0
+    return false
   end
-  return type(added) == "number" and 2 or 0
+  return type(added) == "number"
+end
+
+-- Behind all that wait. Answers as `stands`.
+local function to_the_end()
+  return stands_at(string.format("%.0f", last_place() + 1)) and 2 or 0
+end
+
+-- A client that polls takes its place, or claims the lock when none of those that wait came before it. Answers whether it claims.
+local function claims_it(score, first)
+  local place = score and -score - POLLS or last_place() + 1
+  if not first or place_of(queue, first) >= place then
+    return stands_at(CLAIMS)
+  elseif not score then
+    stands_at(string.format("%.0f", -place - POLLS))
+  end
+  return false
 end
 
 local function entered(token)
@@ -46,7 +66,15 @@ local function refused_to(ttl_ms, found, owner)
   local place, others = place_of(queue, client), others_waiting(queue, client)
   local stands = place and (place > 0 and 2 or 1) or 0
   local is_new = stands < 2 and (owner ~= client or #others > 0)
-  if is_new then
+  local may_claim = polls and is_new
+  if may_claim then
+    local is_claimed = place == tonumber(CLAIMS)
+    is_new = not place
+    if not is_claimed then
+      is_claimed = claims_it(place and place < -POLLS and place, others[1])
+    end
+    stands, place = place_of(queue, client) and 1 or 0, is_claimed and 0 or 1 / 0
+  elseif is_new then
     stands = to_the_end()
     place = stands == 2 and place_of(queue, client)
   elseif place then

@@ -27,11 +27,35 @@ local function held_for(other)
   return true
 end
 
+-- The key was deleted, and its end with it, if that client stood there alone.
+local function mark_given()
+  redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
+  redis.pcall("PEXPIRE", queue, QUEUE_MS)
+end
+
+-- To one that polls, which asks by itself.
+local function give_to_claimant(claimant)
+  redis.pcall("ZREM", queue, claimant)
+  if not held_for(claimant) then
+    return false
+  end
+  mark_given()
+  local first = others_waiting(queue, client)[1]
+  if first then
+    tell(first, "next")
+  end
+  return true
+end
+
 -- Gives the lock to the next that waits, for a while, and tells it to take it. Every other release only tells it, and leaves the lock
 -- to the fastest: those that stand in no queue get in between; and so does one after which the lock is not free. A client that nobody
 -- has heard for is not there.
 local function give(is_free)
   local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
+  local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
+  if claimant and claimant ~= client then
+    return give_to_claimant(claimant)
+  end
   for _ = 1, MOST_GIVEN do
     local others = others_waiting(queue, client)
     if #others == 0 then
@@ -46,9 +70,7 @@ local function give(is_free)
         if not held_for(first) then
           return false
         end
-        -- The key was deleted, and its end with it, if that client stood there alone.
-        redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
-        redis.pcall("PEXPIRE", queue, QUEUE_MS)
+        mark_given()
       end
       if second then
         tell(second, "next")

@@ -1,11 +1,13 @@
 --[[
   waiting: the queue of the clients that wait for a lock: a sorted set of client ids by their places, which are numbers from 1 on. A
   client that has the lock stands there with HAS_IT unless it waits as well: whoever stands there looks into the queue when it frees
-  the lock. A member "given" says that the latest release has given the lock away; no client id is like it.
+  the lock. A member "given" says that the latest release has given the lock away; no client id is like it. A client that polls hears
+  of no turn, and so is not among those that wait: it has a place below -POLLS, and CLAIMS once all that came before it had their turn.
   A user without rights to the key, or a key of another type, is as a queue without anybody.
   The script has: of_writers, whether these clients wait for the write lock of a read-write lock.
 ]]
 local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
+local CLAIMS, POLLS = "-3", 10
 -- A lock is given to a client for so long: by then it has taken it, or others may.
 local GIVEN_MS = "1500"
 -- How many clients that are not there one call passes over.
