@@ -6,6 +6,7 @@ import {
   type LatchAwaitEvent,
   type TraceChannel,
 } from "../events.js";
+import { presentContext } from "../root-context.js";
 import type { Waiter } from "./waiter.js";
 
 /** What an acquisition has brought. */
@@ -71,6 +72,7 @@ async function tell<E extends AcquireEvent | LatchAwaitEvent, T>(
   const { asyncStart, asyncEnd, error: failed } = channel;
   let ended: Partial<E> = {};
   let hasFailed = true;
+  wish.waiter.context = presentContext();
   try {
     const result = await call();
     ended = come(result);

@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Clock, Timer } from "../clock.js";
 import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
@@ -45,6 +46,8 @@ export class Waiter extends Link {
   note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
+  /** The async context of its caller, in which its commands are sent, also by what wakes it. Undefined while no listener traces calls. */
+  context: AsyncResource | undefined;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
   heir: object | undefined;
   /** The hold of its own client that it was last seen to wait for. */
@@ -216,6 +219,7 @@ export class Waiter extends Link {
   part(): Waiter {
     const part = new Waiter(this.#clock, this.#leftMs(), undefined);
     part.#whole = this;
+    part.context = this.context;
     this.#parts ??= new Set();
     this.#parts.add(part);
     if (this.#cancelled) part.cancel(this.#reason);
