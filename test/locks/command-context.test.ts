@@ -130,12 +130,14 @@ describe("while calls are traced, a command is sent in the context", () => {
     try {
       void driver.next(rejectAtOnce, "lock-acquire");
       const acquired = inCaller("A", () => holdfast.getLock("a").lock());
+      // In the same turn of the event loop, and so behind the command of another call.
+      const other = inCaller("B", () => holdfast.getFairLock("b").lock());
       await time.clock.advance(100);
-      await (await acquired).unlock();
+      for (const lease of await Promise.all([acquired, other])) await lease.unlock();
     } finally {
       start.unbindStore(bound as never);
     }
     const acquire = "lock-acquire: store of lock-acquire of A";
-    expect(seen.slice(0, 2)).toEqual([acquire, acquire]);
+    expect(seen.slice(0, 3)).toEqual([acquire, "fair-acquire: store of fair-acquire of B", acquire]);
   });
 });
