@@ -85,7 +85,8 @@ async function tell<E extends AcquireEvent | LatchAwaitEvent, T>(
     throw error;
   } finally {
     const waitedMs = Math.round(wish.waiter.waitedMs);
-    const { attempts } = wish;
+    const { attempts, waiter } = wish;
+    if (waiter.contended !== undefined) Object.assign(event, { contended: waiter.contended });
     Object.assign(event, ended, attempts === undefined ? { waitedMs } : { waitedMs, attempts });
     if (hasFailed) failed.publish(event);
     asyncStart.publish(event);
