@@ -26,6 +26,7 @@ const subpaths: Readonly<Record<string, string>> = {
   "holdfast/valkey-glide": "driver/valkey-glide/index",
   "holdfast/memory": "memory/index",
   "holdfast/inspector": "inspector/index",
+  "holdfast/otel": "otel/index",
   "holdfast/recipes": "recipes/index",
   "holdfast/redlock": "redlock/index",
   "holdfast/watch": "watch/index",

@@ -1,7 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.js";
 
-const root = new AsyncResource("holdfast", { requireManualDestroy: true });
+/** The context in which holdfast was loaded: that of what belongs to no single call. */
+export const rootContext: AsyncResource = new AsyncResource("holdfast", { requireManualDestroy: true });
 
 /**
  * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. Whatever outlives a
@@ -9,7 +10,12 @@ const root = new AsyncResource("holdfast", { requireManualDestroy: true });
  * request that happened to start it, and run in them, for as long as it lives.
  */
 export function inRootContext<T>(body: () => T): T {
-  return root.runInAsyncScope(body);
+  return rootContext.runInAsyncScope(body);
+}
+
+/** The async context of the code that calls this, to run in it later. */
+export function presentContext(): AsyncResource {
+  return new AsyncResource("holdfast", { requireManualDestroy: true });
 }
 
 /** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */

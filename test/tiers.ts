@@ -63,6 +63,8 @@ export const groups: readonly TestGroup[] = [
       "test/demo/demo.test.ts",
       // They look at stacks, which are as deep as what has run before.
       "test/{locks,synchronizers}/error-stacks.test.ts",
+      // It patches the Redis clients, and sets what belongs to the process.
+      "test/otel/spans.test.ts",
       // Its commands may take an hour: nothing that another file has left in the process may hold them up.
       "test/locks/ended-client.test.ts",
     ],
@@ -94,6 +96,8 @@ export const groups: readonly TestGroup[] = [
       // and again takes long where many files have left some.
       "test/{kinds/multi-lock,locks/lease,synchronizers/permit}-abandoned.test.ts",
       "test/locks/{lost-leases,self-wait,waiting-memory}.test.ts",
+      // Its recipes listen for good.
+      "test/otel/guide.test.ts",
       "test/unit/{embedded-server,environment,fake-timers,testing-guide}.test.ts",
     ],
   },

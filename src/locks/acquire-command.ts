@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import { UnavailableError } from "../errors.js";
 import type { AcquireAnswer, AcquireItem } from "../protocol/lock-calls.js";
 import type { Entrant, Room } from "../runtime/admission.js";
@@ -24,6 +25,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   readonly wish: Wish;
   readonly patience: Patience;
   readonly waiter: Waiter;
+  readonly context: AsyncResource | undefined;
   /** The stay that it acquires for: another one where the call begins anew, or waits on under another field. */
   stay: Stay;
   /** The hold count before it. */
@@ -43,6 +45,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     this.wish = wish;
     this.patience = wish;
     this.waiter = wish.waiter;
+    this.context = wish.waiter.context;
     this.#room = room;
   }
 

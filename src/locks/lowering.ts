@@ -1,8 +1,11 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Client } from "../client.js";
 import { UnavailableError } from "../errors.js";
+import { events } from "../events.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
 import type { LookIntoQueue, Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
+import { presentContext } from "../root-context.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { GroupedRequest } from "../runtime/groups.js";
@@ -101,6 +104,7 @@ export function lastRelease(
 export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
+  readonly context: AsyncResource | undefined;
   readonly #lock: LockIdentity;
   readonly #stay: Stay;
   readonly #heldCount: number;
@@ -142,6 +146,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     this.#repeated = repeated;
     this.#looks = this.#isFreeing && lock.queues ? lock.client.lines.look(lock.id) : undefined;
     this.patience = patience;
+    this.context = events.acquire.asyncEnd.hasSubscribers ? presentContext() : undefined;
   }
 
   get key(): string {

@@ -1,7 +1,9 @@
+import type { AsyncResource } from "node:async_hooks";
 import { ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import { unexpected } from "../protocol/replies.js";
+import { rootContext } from "../root-context.js";
 import type { Commands } from "./commands.js";
 import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
@@ -13,6 +15,8 @@ export interface GroupedRequest<Item, Answer> {
   /** Whether it has a deadline, after which it changes nothing. */
   readonly limited: boolean;
   readonly patience: Patience;
+  /** The async context of its caller; undefined while no listener traces calls. */
+  readonly context?: AsyncResource | undefined;
   /** Whether both can be asked in one command of their script. */
   isLike(other: GroupedRequest<Item, Answer>): boolean;
   /**
@@ -86,6 +90,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   readonly script: GroupScript<Item, Answer>;
   readonly key: string;
   patience: Patience;
+  context: AsyncResource | undefined;
   readonly #commands: Commands;
   readonly #first: GroupedRequest<Item, Answer>;
   /** With the first. */
@@ -104,6 +109,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
     this.script = script;
     this.key = first.key;
     this.patience = first.patience;
+    this.context = first.context;
     this.#commands = commands;
     this.#first = first;
     this.#requests = [first];
@@ -125,6 +131,8 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
       return;
     }
     this.patience = patienceOf(this.#requests);
+    // It belongs to none of its callers more than to the others.
+    if (this.context !== undefined) this.context = rootContext;
     this.#started = commands.start();
     this.#resets = commands.resets;
     commands.begin(this, this.#started);

@@ -1,5 +1,8 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Ticket } from "../driver/driver.js";
+import { events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
+import { presentContext } from "../root-context.js";
 import { type Bound, tookTooLong } from "./command-failures.js";
 import type { Exchanged } from "./exchanged.js";
 import type { Instant } from "./instant.js";
@@ -13,6 +16,8 @@ export interface Command<Input, Reply> {
   /** One of the keys that it names: decides which server it goes to. */
   readonly key: string;
   readonly patience: Patience;
+  /** The async context in which it is sent, while a listener traces calls. Default: that in which it begins. */
+  readonly context?: AsyncResource | undefined;
   /**
    * Made again for each sending, as the deadline is.
    * @param notAfterMs on the server's clock, when it has surely been given up
@@ -61,6 +66,11 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   readonly isAside: boolean;
   /** The one that had its key by then. */
   server: Server | undefined = undefined;
+  /**
+   * The async context in which each try is sent, as a timer or a message may send it: spans of the Redis client then belong to the call all
+   * the same. Undefined: that of what sends it.
+   */
+  readonly context: AsyncResource | undefined;
   readonly #sender: Ends;
 
   constructor(
@@ -78,6 +88,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
     this.endMs = endMs;
     this.doubtful = doubtful;
     this.sentAt = sentAt;
+    this.context = events.acquire.asyncEnd.hasSubscribers ? (command.context ?? presentContext()) : undefined;
     this.isAside = command.patience.aside === true;
     this.#sender = sender;
   }

@@ -46,7 +46,7 @@ export class Sender {
    * @param server the one that has its key at present
    */
   send<Input, Reply>(pending: PendingCommand<Input, Reply>, call: ScriptCall, server: Server): void {
-    const { command, endMs, sentAt } = pending;
+    const { command, endMs, sentAt, context } = pending;
     const { replicated } = command.script;
     const leftMs = endMs - sentAt.monotonicMs;
     pending.expiresMs = this.#clock.monotonicMs() + leftMs;
@@ -58,9 +58,9 @@ export class Sender {
     if (!replicated || !this.#replication.isOn) {
       let answer: Promise<RawReply>;
       try {
-        answer = command.script.everywhere
-          ? askMasters(this.#driver, call, pending)
-          : this.#driver.run(call, pending);
+        if (command.script.everywhere) answer = askMasters(this.#driver, call, pending);
+        else if (context === undefined) answer = this.#driver.run(call, pending);
+        else answer = context.runInAsyncScope(this.#driver.run, this.#driver, call, pending);
       } catch (error) {
         // A driver that throws counts as one that rejects.
         answer = Promise.reject(error);
@@ -71,9 +71,11 @@ export class Sender {
     // Replicas are waited for, as far as the caller wants it.
     const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = command.patience;
     const span = { awaited, required: replicated === true, leaseMs, leftMs };
-    this.#replication
-      .run(call, pending, span)
-      .then(({ raw, shortfall }) => this.#answered(pending, call, raw, shortfall), onError);
+    const sent =
+      context === undefined
+        ? this.#replication.run(call, pending, span)
+        : context.runInAsyncScope(() => this.#replication.run(call, pending, span));
+    sent.then(({ raw, shortfall }) => this.#answered(pending, call, raw, shortfall), onError);
   }
 
   /** Ends the try that is under way, and the command with it. */

@@ -19,8 +19,12 @@ export function tracedCommand<Input, Reply>(
 ): void {
   const { start, end } = events.command;
   const event: CommandEvent = { ...about, script: command.script.name };
-  start.runStores(event, () => begin(new TracedCommand(command, event, clock)));
-  end.publish(event);
+  const run = () => {
+    start.runStores(event, () => begin(new TracedCommand(command, event, clock)));
+    end.publish(event);
+  };
+  if (command.context === undefined) run();
+  else command.context.runInAsyncScope(run);
 }
 
 /** A command that tells its end before its caller hears of it. */

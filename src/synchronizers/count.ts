@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import {
@@ -39,6 +40,7 @@ export type Decided<Told extends Decision> = Told & {
 interface CountQuestion<Input, Told extends Decision> {
   readonly script: Script<Input, CountAnswer<Told>>;
   readonly patience: Patience;
+  readonly context?: AsyncResource | undefined;
   /** Made anew for each time that it is sent. */
   input(request: RepeatableRequest): Input;
   decided(decision: Decided<Told>): void;
@@ -54,6 +56,7 @@ export class Deciding<Input, Told extends Decision> implements Command<Input, Co
   readonly key: string;
   readonly script: Script<Input, CountAnswer<Told>>;
   readonly patience: Patience;
+  readonly context: AsyncResource | undefined;
   readonly #count: Count;
   readonly #request: OpenRequest;
   readonly #question: CountQuestion<Input, Told>;
@@ -64,6 +67,7 @@ export class Deciding<Input, Told extends Decision> implements Command<Input, Co
     this.key = count.key;
     this.script = question.script;
     this.patience = question.patience;
+    this.context = question.context;
     this.#count = count;
     this.#request = request;
     this.#question = question;

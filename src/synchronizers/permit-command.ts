@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import { UnavailableError } from "../errors.js";
 import type { CountAnswer, RepeatableRequest } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
@@ -5,6 +6,7 @@ import type { CancelledRequest, Lot, PermitDecision, PermitWish } from "../proto
 import type { Room } from "../runtime/admission.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
+import type { Waiter } from "../runtime/waiter.js";
 import type { Terms } from "../threads/terms.js";
 import { type Count, type Decided, Deciding, decide, persist } from "./count.js";
 
@@ -36,6 +38,7 @@ interface Asker {
   readonly owner: string;
   /** Once true, nothing is sent again for it. */
   readonly cancelled: boolean;
+  readonly waiter: Waiter;
   heard(answer: Decided<PermitDecision>, command: PermitCommand): void;
   failed(error: unknown): void;
 }
@@ -44,6 +47,7 @@ interface Asker {
 export class PermitCommand implements Patience {
   readonly script: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly patience: Patience = this;
+  readonly context: AsyncResource | undefined;
   readonly leaseMs: number;
   readonly lot: Lot;
   /** For how long permits are to be saved up when there are too few; 0: not at all. */
@@ -55,6 +59,7 @@ export class PermitCommand implements Patience {
   /** @param room taken for it already */
   constructor(asker: Asker, saveMs: number, room: Room) {
     const { count, acquire, lot } = asker.source;
+    this.context = asker.waiter.context;
     this.#asker = asker;
     this.#room = room;
     this.script = acquire;

@@ -1,0 +1,85 @@
+import type { Attributes, Meter, MeterProvider, ObservableResult } from "@opentelemetry/api";
+import { type AcquireEvent, events } from "../events.js";
+import { ERROR_TYPE, errorType, OUTCOME, VIA } from "./attributes.js";
+import type { Settings } from "./config.js";
+import { ACQUIRE_BOUNDARIES, Instruments } from "./instruments.js";
+import type { Listening } from "./listening.js";
+import type { MetricGroupMeter } from "./metric-group.js";
+import { type Series, SeriesOfLocks } from "./series.js";
+
+/** Measures calls for locks and permits, from their beginning to their end. */
+export class AcquireMetrics implements MetricGroupMeter {
+  readonly #all: SeriesOfLocks;
+  readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
+
+  constructor({ lockName }: Settings, provider: MeterProvider | undefined) {
+    const all = new SeriesOfLocks(lockName);
+    this.#all = all;
+    this.#instruments = new Instruments(
+      provider,
+      (meter) => instrumentsOf(meter, all),
+      ({ end }) => end(),
+    );
+  }
+
+  listen(listening: Listening): void {
+    const [all, instruments] = [this.#all, this.#instruments];
+    /** Calls that have begun since, so that each goes down in the series in which it went up. */
+    const calls = new Map<AcquireEvent, Series>();
+    listening.toTrace(events.acquire, {
+      begun(event) {
+        const series = all.of(event);
+        series.active += 1;
+        calls.set(event, series);
+        // Calls are counted when the meter asks, also before the first one ends.
+        void instruments.current;
+      },
+      ended(event) {
+        const series = calls.get(event);
+        if (series === undefined) return;
+        calls.delete(event);
+        series.active -= 1;
+        instruments.current.duration.record((event.waitedMs ?? 0) / 1_000, attributesOf(event, series));
+      },
+    });
+    listening.to(events.contended, (event) =>
+      instruments.current.contentions.add(1, all.of(event).attributes),
+    );
+    listening.atEnd(() => all.clear());
+  }
+
+  end(): void {
+    this.#instruments.end();
+  }
+}
+
+function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
+  const active = meter.createObservableUpDownCounter("holdfast.acquire.active", {
+    description: "Calls for locks and permits that have not ended.",
+    unit: "{call}",
+  });
+  const observe = (result: ObservableResult) => {
+    for (const series of all.all()) result.observe(series.active, series.attributes);
+  };
+  active.addCallback(observe);
+  return {
+    duration: meter.createHistogram("holdfast.acquire.duration", {
+      description: "From a call for a lock or permits to its end, however it ends.",
+      unit: "s",
+      advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
+    }),
+    contentions: meter.createCounter("holdfast.contentions", {
+      description: "Calls that could not have the lock or the permits at once.",
+      unit: "{contention}",
+    }),
+    end: () => active.removeCallback(observe),
+  };
+}
+
+function attributesOf(event: AcquireEvent & { readonly error?: unknown }, series: Series): Attributes {
+  const { outcome = "failed", via, error } = event;
+  const attributes: Attributes = { ...series.attributes, [OUTCOME]: outcome };
+  if (via !== undefined) attributes[VIA] = via;
+  if (outcome === "failed") attributes[ERROR_TYPE] = errorType(error);
+  return attributes;
+}

@@ -1,0 +1,85 @@
+import { type Attributes, context, SpanKind, SpanStatusCode, type TracerProvider } from "@opentelemetry/api";
+import { type AcquireEvent, events } from "../events.js";
+import {
+  ATTEMPTS,
+  BEHIND,
+  CLIENT_ID,
+  ERROR_TYPE,
+  errorMessage,
+  errorType,
+  HOLD_COUNT,
+  HOLDER,
+  LOCK_KIND,
+  LOCK_NAME,
+  NOTE,
+  OUTCOME,
+  PERMITS,
+  SEEN_HOLDER,
+  SERVER,
+  TOKEN,
+  VIA,
+  WAITED_MS,
+} from "./attributes.js";
+import type { Settings } from "./config.js";
+import type { Listening } from "./listening.js";
+import { tracerOf } from "./tracers.js";
+
+/** A call as its event tells it at its end. */
+type Ended = AcquireEvent & { readonly error?: unknown };
+
+/**
+ * Makes a span of a call when it has ended, as only then it is known whether it is worth one. It lies in the context of its caller, beside
+ * the spans of its commands.
+ */
+export function traceAcquisitions(
+  listening: Listening,
+  { spans, clock }: Settings,
+  provider: TracerProvider | undefined,
+): void {
+  if (spans === "off") return;
+  const tracer = tracerOf(provider);
+  // A call says whether it was contended only while somebody listens to that.
+  listening.to(events.contended, () => undefined);
+  listening.toTrace(events.acquire, {
+    ended(event: Ended) {
+      if (spans === "contended" && event.contended === undefined && event.outcome === "acquired") return;
+      const endMs = clock.wallMs();
+      const span = tracer.startSpan(
+        "holdfast acquire",
+        {
+          kind: SpanKind.INTERNAL,
+          startTime: endMs - (event.waitedMs ?? 0),
+          attributes: attributesOf(event),
+        },
+        context.active(),
+      );
+      if (event.outcome === "failed")
+        span.setStatus({ code: SpanStatusCode.ERROR, message: errorMessage(event.error) });
+      span.end(endMs);
+    },
+  });
+}
+
+function attributesOf(event: Ended): Attributes {
+  const { outcome, via, holder, holdCount, token, permits, note, contended, error } = event;
+  const attributes: Attributes = {
+    [LOCK_NAME]: event.name,
+    [LOCK_KIND]: event.kind,
+    [OUTCOME]: outcome ?? "failed",
+    [WAITED_MS]: event.waitedMs ?? 0,
+    [ATTEMPTS]: event.attempts ?? 0,
+    [CLIENT_ID]: event.clientId,
+    [SERVER]: event.server,
+  };
+  if (via !== undefined) attributes[VIA] = via;
+  if (holder !== undefined) attributes[HOLDER] = holder;
+  if (holdCount !== undefined) attributes[HOLD_COUNT] = holdCount;
+  if (token !== undefined) attributes[TOKEN] = String(token);
+  if (permits !== undefined) attributes[PERMITS] = permits;
+  if (note !== undefined) attributes[NOTE] = note;
+  if (outcome === "failed") attributes[ERROR_TYPE] = errorType(error);
+  if (contended === undefined) return attributes;
+  attributes[BEHIND] = contended.behind;
+  if (contended.holder !== "") attributes[SEEN_HOLDER] = contended.holder;
+  return attributes;
+}

@@ -1,0 +1,45 @@
+import type { Meter, MeterProvider } from "@opentelemetry/api";
+import { events } from "../events.js";
+import { COMMAND, COMMAND_OUTCOME } from "./attributes.js";
+import { ACQUIRE_BOUNDARIES, Instruments, SIZE_BOUNDARIES } from "./instruments.js";
+import type { Listening } from "./listening.js";
+import type { MetricGroupMeter } from "./metric-group.js";
+
+/** Measures the commands that are sent. */
+export class CommandMetrics implements MetricGroupMeter {
+  readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
+
+  constructor(provider: MeterProvider | undefined) {
+    this.#instruments = new Instruments(provider, instrumentsOf);
+  }
+
+  listen(listening: Listening): void {
+    listening.toTrace(events.command, {
+      ended: ({ script, outcome = "unknown", durationMs = 0, locks = 0 }) => {
+        const { duration, size } = this.#instruments.current;
+        duration.record(durationMs / 1_000, { [COMMAND]: script, [COMMAND_OUTCOME]: outcome });
+        // 0: it was not sent.
+        if (locks > 0) size.record(locks, { [COMMAND]: script });
+      },
+    });
+  }
+
+  end(): void {
+    this.#instruments.end();
+  }
+}
+
+function instrumentsOf(meter: Meter) {
+  return {
+    duration: meter.createHistogram("holdfast.command.duration", {
+      description: "From the first try of a command to its end, with all pauses.",
+      unit: "s",
+      advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
+    }),
+    size: meter.createHistogram("holdfast.command.locks", {
+      description: "Locks, permits or latches that a command was about.",
+      unit: "{lock}",
+      advice: { explicitBucketBoundaries: SIZE_BOUNDARIES },
+    }),
+  };
+}

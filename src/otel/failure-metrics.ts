@@ -1,0 +1,53 @@
+import type { Meter, MeterProvider } from "@opentelemetry/api";
+import { events } from "../events.js";
+import { COMMAND, ERROR_TYPE, errorType } from "./attributes.js";
+import type { Settings } from "./config.js";
+import { Instruments } from "./instruments.js";
+import type { Listening } from "./listening.js";
+import type { MetricGroupMeter } from "./metric-group.js";
+import { SeriesOfLocks } from "./series.js";
+
+/** Counts what failed without failing a call. */
+export class FailureMetrics implements MetricGroupMeter {
+  readonly #all: SeriesOfLocks;
+  readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
+
+  constructor({ lockName }: Settings, provider: MeterProvider | undefined) {
+    this.#all = new SeriesOfLocks(lockName);
+    this.#instruments = new Instruments(provider, instrumentsOf);
+  }
+
+  listen(listening: Listening): void {
+    listening.to(events.releaseFailed, (event) => {
+      const { attributes } = this.#all.of(event);
+      this.#instruments.current.releases.add(1, { ...attributes, [ERROR_TYPE]: errorType(event.error) });
+    });
+    listening.to(events.subscriptionFailed, ({ error }) =>
+      this.#instruments.current.subscriptions.add(1, { [ERROR_TYPE]: errorType(error) }),
+    );
+    listening.to(events.replicasShort, ({ script }) =>
+      this.#instruments.current.replicas.add(1, { [COMMAND]: script }),
+    );
+  }
+
+  end(): void {
+    this.#instruments.end();
+  }
+}
+
+function instrumentsOf(meter: Meter) {
+  return {
+    releases: meter.createCounter("holdfast.release.failures", {
+      description: "Releases behind `using` and `await using` that failed.",
+      unit: "{release}",
+    }),
+    subscriptions: meter.createCounter("holdfast.subscription.failures", {
+      description: "Subscriptions that failed: waiters live without messages for a while.",
+      unit: "{subscription}",
+    }),
+    replicas: meter.createCounter("holdfast.replicas.short", {
+      description: "Commands that fewer replicas than wanted had in time.",
+      unit: "{command}",
+    }),
+  };
+}

@@ -1,0 +1,38 @@
+import { checkCount, checkObject, known, refuseUnknown } from "../checks.js";
+
+/** How lock names are folded. */
+export interface FoldNamesOptions {
+  /** How many values there may be, `other` among them: from 2 to 2 000, where the SDK has its own limit. Default: 200. */
+  readonly max?: number;
+}
+
+const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
+const MAX = 200;
+/** The SDK of OpenTelemetry keeps so many series for an instrument. */
+const MOST = 2_000;
+const OTHER = "other";
+/** What differs from thing to thing: UUIDs, hexadecimal of eight digits and more, numbers of two and more. */
+const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{2,}/gi;
+
+/**
+ * Makes few values of many lock names, for the attribute `holdfast.lock.name` of metrics: in `order:4711` and `order:4712` the number becomes
+ * `*`, and both are `order:*`. Names beyond the first `max - 1` different values are `other`, for as long as the function lives.
+ *
+ * @example
+ * new HoldfastInstrumentation({ lockName: foldNames() });
+ * @throws TypeError, RangeError
+ */
+export function foldNames(options: FoldNamesOptions = {}): (name: string) => string {
+  checkObject("options", options, "{ max: 100 }");
+  const { max = MAX, ...unknown } = options;
+  refuseUnknown(FOLD_OPTIONS, unknown);
+  checkCount("max", max, 2, MOST);
+  const values = new Set<string>();
+  return (name) => {
+    const value = name.replace(IDS, "*");
+    if (values.has(value)) return value;
+    if (values.size >= max - 1) return OTHER;
+    values.add(value);
+    return value;
+  };
+}

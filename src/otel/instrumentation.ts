@@ -1,0 +1,110 @@
+import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
+import { VERSION } from "../version.js";
+import { AcquireMetrics } from "./acquire-metrics.js";
+import { traceAcquisitions } from "./acquire-spans.js";
+import { CommandMetrics } from "./command-metrics.js";
+import { type HoldfastInstrumentationConfig, type MetricGroup, type Settings, settingsOf } from "./config.js";
+import { FailureMetrics } from "./failure-metrics.js";
+import { HoldMetrics } from "./hold-metrics.js";
+import { SCOPE } from "./instruments.js";
+import { Listening } from "./listening.js";
+import type { MetricGroupMeter } from "./metric-group.js";
+import { RenewalMetrics } from "./renewal-metrics.js";
+
+/**
+ * Metrics and spans of all clients of the process, made of their events. It has the shape of OpenTelemetry's `Instrumentation`, and so
+ * belongs into the list that `registerInstrumentations` or a `NodeSDK` gets. An SDK that throws does not reach a lock: the failure is told by
+ * `diag`. The names of metrics, attributes and spans: docs/guide/opentelemetry.md.
+ *
+ * @example
+ * registerInstrumentations({ instrumentations: [new HoldfastInstrumentation({ lockName: foldNames() })] });
+ */
+export class HoldfastInstrumentation implements Disposable {
+  readonly instrumentationName: string = SCOPE;
+  readonly instrumentationVersion: string = VERSION;
+  #config: HoldfastInstrumentationConfig;
+  #settings: Settings;
+  #meterProvider: MeterProvider | undefined;
+  #tracerProvider: TracerProvider | undefined;
+  /** Of the groups that are enabled; undefined until they are first needed. */
+  #meters: readonly MetricGroupMeter[] | undefined;
+  /** Undefined while it is disabled. */
+  #listening: Listening | undefined;
+
+  /**
+   * Enables it, unless `enabled` is false.
+   * @throws TypeError naming the option that is wrong
+   */
+  constructor(config: HoldfastInstrumentationConfig = {}) {
+    this.#settings = settingsOf(config);
+    this.#config = { ...config, enabled: this.#settings.enabled };
+    if (this.#settings.enabled) this.enable();
+  }
+
+  /** Begins to listen. Calls and holds that have begun before are not counted, but for the ends of holds. Twice is harmless. */
+  enable(): this {
+    if (this.#listening !== undefined) return this;
+    const listening = new Listening();
+    this.#listening = listening;
+    traceAcquisitions(listening, this.#settings, this.#tracerProvider);
+    this.#meters ??= metersOf(this.#settings, this.#meterProvider);
+    for (const meter of this.#meters) meter.listen(listening);
+    return this;
+  }
+
+  /** Listens to nothing any more. Twice is harmless. */
+  disable(): void {
+    this.#listening?.stop();
+    this.#listening = undefined;
+  }
+
+  /** As {@link disable}: `using instrumentation = new HoldfastInstrumentation()`. */
+  [Symbol.dispose](): void {
+    this.disable();
+  }
+
+  /** Default: the global one. */
+  setTracerProvider(provider: TracerProvider): void {
+    this.#tracerProvider = provider;
+    this.#again();
+  }
+
+  /** Default: the global one. What was counted as active by the one before is not known to this one. */
+  setMeterProvider(provider: MeterProvider): void {
+    this.#meterProvider = provider;
+    this.#again();
+  }
+
+  getConfig(): HoldfastInstrumentationConfig {
+    return this.#config;
+  }
+
+  /**
+   * Takes effect at once, but for `enabled`, which only the constructor heeds.
+   * @throws TypeError naming the option that is wrong
+   */
+  setConfig(config: HoldfastInstrumentationConfig): void {
+    this.#settings = settingsOf(config);
+    this.#config = { ...config, enabled: this.#settings.enabled };
+    this.#again();
+  }
+
+  #again(): void {
+    const isEnabled = this.#listening !== undefined;
+    this.disable();
+    for (const meter of this.#meters ?? []) meter.end();
+    this.#meters = undefined;
+    if (isEnabled) this.enable();
+  }
+}
+
+function metersOf(settings: Settings, provider: MeterProvider | undefined): readonly MetricGroupMeter[] {
+  const makes: Readonly<Record<MetricGroup, () => MetricGroupMeter>> = {
+    acquire: () => new AcquireMetrics(settings, provider),
+    hold: () => new HoldMetrics(settings, provider),
+    renewal: () => new RenewalMetrics(provider),
+    failure: () => new FailureMetrics(settings, provider),
+    command: () => new CommandMetrics(provider),
+  };
+  return [...settings.groups].map((group) => makes[group]());
+}

@@ -1,0 +1,61 @@
+import { diag } from "@opentelemetry/api";
+import type { EventChannel, TraceChannel } from "../events.js";
+
+/**
+ * What listens to events, until it is stopped. No handler throws, as a listener that throws ends the process: the first failure is told by
+ * `diag`, with the name of the channel, and the others of that channel are dropped.
+ */
+export class Listening {
+  readonly #ends: (() => void)[] = [];
+
+  /** @param handle gets each event of the channel */
+  to<Event>(channel: EventChannel<Event>, handle: (event: Event) => void): void {
+    const safe = neverThrowing(String(channel.name), handle);
+    channel.subscribe(safe);
+    this.#ends.push(() => channel.unsubscribe(safe));
+  }
+
+  /** @param begun gets each event when it begins, and `ended` when it ends */
+  toTrace<Event extends object>(
+    channel: TraceChannel<Event>,
+    handlers: { readonly begun?: (event: Event) => void; readonly ended: (event: Event) => void },
+  ): void {
+    const { begun, ended } = handlers;
+    const asyncEnd = neverThrowing(String(channel.asyncEnd.name), ended);
+    const start = begun && neverThrowing(String(channel.start.name), begun);
+    const safe = start === undefined ? { asyncEnd } : { start, asyncEnd };
+    channel.subscribe(safe);
+    this.#ends.push(() => channel.unsubscribe(safe));
+  }
+
+  /** Is called when it stops. */
+  atEnd(end: () => void): void {
+    this.#ends.push(end);
+  }
+
+  stop(): void {
+    for (const end of this.#ends.splice(0)) neverThrowing("disable", end)(undefined);
+  }
+}
+
+/** @param what of what the failure is told */
+export function neverThrowing<T>(what: string, handle: (value: T) => void): (value: T) => void {
+  let hasFailed = false;
+  return (value) => {
+    try {
+      handle(value);
+    } catch (error) {
+      if (!hasFailed) tellFailure(what, error);
+      hasFailed = true;
+    }
+  };
+}
+
+/** A logger of the program may throw as well. */
+export function tellFailure(what: string, error: unknown): void {
+  try {
+    diag.error(`holdfast/otel: ${what} failed, and is not told of again`, error);
+  } catch {
+    // Nothing else can be told.
+  }
+}

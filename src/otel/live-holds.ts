@@ -1,0 +1,57 @@
+import type { Series } from "./series.js";
+
+/** What a thread has of one lock. */
+interface LiveHold {
+  readonly series: Series;
+  /** Of its first hold, on the monotonic clock. */
+  readonly startMs: number;
+  /** How many holds it has. */
+  count: number;
+}
+
+/** A hold as events tell it. */
+interface ToldHold {
+  readonly name: string;
+  readonly holder: string;
+}
+
+/** The holds that were acquired since measuring began and are not over. The oldest come first. */
+export class LiveHolds {
+  readonly #live = new Map<string, LiveHold>();
+
+  began(hold: ToldHold, series: Series, startMs: number): void {
+    const id = idOf(hold);
+    const live = this.#live.get(id);
+    if (live === undefined) this.#live.set(id, { series, startMs, count: 1 });
+    else live.count += 1;
+    series.active += 1;
+  }
+
+  /** Harmless for one that was not counted: it began earlier, or belongs to a joint lock. */
+  ended(hold: ToldHold): void {
+    const id = idOf(hold);
+    const live = this.#live.get(id);
+    if (live === undefined) return;
+    live.series.active -= 1;
+    live.count -= 1;
+    if (live.count === 0) this.#live.delete(id);
+  }
+
+  clear(): void {
+    this.#live.clear();
+  }
+
+  /** The start of the oldest hold of each series. */
+  oldest(): ReadonlyMap<Series, number> {
+    const starts = new Map<Series, number>();
+    for (const { series, startMs } of this.#live.values()) {
+      if (!starts.has(series)) starts.set(series, startMs);
+    }
+    return starts;
+  }
+}
+
+/** A thread may hold several locks, and the holder has no space in it. */
+function idOf({ name, holder }: ToldHold): string {
+  return `${holder} ${name}`;
+}

@@ -1,0 +1,57 @@
+import { type Span, SpanStatusCode } from "@opentelemetry/api";
+import { events, type LeaseLostEvent } from "../events.js";
+import { LOSS_REASON } from "./attributes.js";
+import { neverThrowing } from "./listening.js";
+
+interface ToldHold {
+  readonly name: string;
+  readonly holder: string;
+}
+
+/** The spans of bodies that run, so that the loss of a lease is told in them. Of a joint lock a loss is told for each lock, and in no span. */
+class OpenSpans {
+  readonly #spans = new Map<string, Set<Span>>();
+  #listens = false;
+
+  /** From now on it hears of losses, for as long as the process lives: a client keeps its `around` for good. */
+  listen(): void {
+    if (this.#listens) return;
+    this.#listens = true;
+    events.leaseLost.subscribe(
+      neverThrowing("the loss of a lease in its span", (event) => this.#lost(event)),
+    );
+  }
+
+  add(hold: ToldHold, span: Span): void {
+    const id = idOf(hold);
+    const spans = this.#spans.get(id);
+    if (spans === undefined) this.#spans.set(id, new Set([span]));
+    else spans.add(span);
+  }
+
+  delete(hold: ToldHold, span: Span): void {
+    const id = idOf(hold);
+    const spans = this.#spans.get(id);
+    spans?.delete(span);
+    if (spans?.size === 0) this.#spans.delete(id);
+  }
+
+  /** Nested holds are lost together, and each is told: once is enough. */
+  #lost(event: LeaseLostEvent): void {
+    const id = idOf(event);
+    const spans = this.#spans.get(id) ?? [];
+    this.#spans.delete(id);
+    for (const span of spans) {
+      span.addEvent("holdfast.lease.lost", { [LOSS_REASON]: event.reason });
+      span.setStatus({ code: SpanStatusCode.ERROR, message: `the lease was lost: ${event.reason}` });
+    }
+  }
+}
+
+/** A thread may hold several locks, and the holder has no space in it. */
+function idOf({ name, holder }: ToldHold): string {
+  return `${holder} ${name}`;
+}
+
+/** Those of this process. */
+export const openSpans: OpenSpans = new OpenSpans();

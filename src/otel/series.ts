@@ -1,0 +1,54 @@
+import type { Attributes } from "@opentelemetry/api";
+import { LOCK_KIND, LOCK_NAME } from "./attributes.js";
+import type { Settings } from "./config.js";
+
+/** What is counted by the same attributes. */
+export class Series {
+  readonly attributes: Attributes;
+  /** How many there are at present. */
+  active = 0;
+
+  constructor(attributes: Attributes) {
+    this.attributes = attributes;
+  }
+}
+
+/** The SDK of OpenTelemetry keeps so many series for an instrument. Beyond that, series that count nothing at present are forgotten. */
+const MOST_SERIES = 2_000;
+
+/** The series of locks: one for each kind, or for each kind and name that the option `lockName` makes. */
+export class SeriesOfLocks {
+  readonly #lockName: Settings["lockName"];
+  readonly #series = new Map<string, Series>();
+
+  constructor(lockName: Settings["lockName"]) {
+    this.#lockName = lockName;
+  }
+
+  of({ name, kind }: { readonly name: string; readonly kind: string }): Series {
+    const shownName = this.#lockName?.(name, kind);
+    const id = shownName === undefined ? kind : `${kind} ${shownName}`;
+    let series = this.#series.get(id);
+    if (series === undefined) {
+      series = new Series(
+        shownName === undefined ? { [LOCK_KIND]: kind } : { [LOCK_KIND]: kind, [LOCK_NAME]: shownName },
+      );
+      if (this.#series.size >= MOST_SERIES) this.#forgetIdle();
+      this.#series.set(id, series);
+    }
+    return series;
+  }
+
+  all(): Iterable<Series> {
+    return this.#series.values();
+  }
+
+  /** Nothing is counted any more. The SDK keeps the last number that it was told, and so is told 0 from now on. */
+  clear(): void {
+    for (const series of this.#series.values()) series.active = 0;
+  }
+
+  #forgetIdle(): void {
+    for (const [id, { active }] of this.#series) if (active === 0) this.#series.delete(id);
+  }
+}
