@@ -161,7 +161,8 @@ export class WaitLine implements LineHearer {
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.#ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
-    if (polls && this.queues) this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
+    if (polls && this.queues)
+      this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
     return news;
