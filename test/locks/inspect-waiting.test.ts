@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type Lease, type Lock, WrongTypeError } from "../../src/index.js";
-import { waitingKey } from "../../src/protocol/names.js";
+import { waitingKey, writersQueueKey } from "../../src/protocol/names.js";
 import { until } from "../support/run/until.js";
 import { watched } from "../support/run/watched.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
-import { JVM } from "../support/worlds/listed.js";
+import { JVM, listed } from "../support/worlds/listed.js";
 
 const redis = locksOnRedis();
 const open = fakeTime();
@@ -52,6 +52,33 @@ describe("inspect tells the clients that wait", () => {
       expect(await inspected()).toMatchObject({ kind: "none", waitingClients: [], waitingClientCount: 0 });
     },
   );
+
+  test("for a write lock, behind readers and writers, also while it is free", async () => {
+    const writers = [0, 1, 2].map(() => redis.holdfast());
+    const looks = redis.holdfast();
+    const [first, ...others] = writers.map((client) => client.getReadWriteLock("a").writeLock());
+    const read = await looks.getReadWriteLock("a").readLock().lock();
+    const waiting: Promise<Lease>[] = [];
+    for (const lock of [first, ...others]) {
+      if (lock !== undefined) waiting.push(lock.lock());
+      await until(async () => (await looks.inspect("a")).waitingClientCount === waiting.length);
+    }
+    expect(await looks.inspect("a")).toMatchObject({
+      kind: "read-write-lock",
+      holders: [read.holder],
+      waitingClients: writers.map(({ clientId }) => clientId),
+    });
+    expect(await listed(looks.locks({ sources: ["channels"] }))).toMatchObject([
+      { key: "a", kind: "read-write-lock", waiting: writers.map(({ clientId }) => ({ holder: clientId })) },
+    ]);
+    await read.unlock();
+    await Promise.all(waiting.map(async (next) => (await next).unlock()));
+    await redis.plain.zadd(writersQueueKey("a"), 1, writers[0]?.clientId ?? "");
+    expect(await listed(looks.locks({ sources: ["channels"] }))).toMatchObject([
+      { key: "a", kind: "read-write-lock", holders: [] },
+    ]);
+    expect(await looks.inspect("a")).toMatchObject({ kind: "none", waitingClientCount: 1 });
+  });
 
   test("on the embedded server, until they have had it, and that costs no command more", async () => {
     const { clock, connect, holdfast, driver } = open();
