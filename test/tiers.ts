@@ -65,6 +65,8 @@ export const groups: readonly TestGroup[] = [
       "test/demo/demo.test.ts",
       // They look at stacks, which are as deep as what has run before.
       "test/{locks,synchronizers}/error-stacks.test.ts",
+      // It patches the Redis clients, and sets what belongs to the process.
+      "test/otel/spans.test.ts",
       // Its commands may take an hour: nothing that another file has left in the process may hold them up.
       "test/locks/ended-client.test.ts",
     ],

@@ -8,9 +8,6 @@ import { LiveHolds } from "./live-holds.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { SeriesOfLocks } from "./series.js";
 
-/** What ends of a joint lock is told for each of its locks, and so its acquisition is not counted as one hold. */
-const JOINT: readonly string[] = ["multi-lock", "red-lock"];
-
 interface EndedHold {
   readonly name: string;
   readonly kind: string;
@@ -54,8 +51,9 @@ export class HoldMetrics implements MetricGroupMeter {
   }
 
   #began(event: AcquireEvent): void {
-    const { name, kind, holder } = event;
-    if (event.outcome !== "acquired" || holder === undefined || JOINT.includes(kind)) return;
+    const { name, holder } = event;
+    // Plain permits have no holder. A joint lock tells none: what ends of it is told for each of its locks.
+    if (event.outcome !== "acquired" || holder === undefined) return;
     this.#live.began({ name, holder }, this.#all.of(event), this.#clock.monotonicMs());
     // Holds are counted when the meter asks, also before the first one ends.
     void this.#instruments.current;

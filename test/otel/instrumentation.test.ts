@@ -4,6 +4,7 @@ import { type DiagLogger, DiagLogLevel, diag, metrics } from "@opentelemetry/api
 import { registerInstrumentations } from "@opentelemetry/instrumentation";
 import { describe, expect, test } from "vitest";
 import { type AcquireEvent, events } from "../../src/events.js";
+import * as attributes from "../../src/otel/attributes.js";
 import { foldNames, HoldfastInstrumentation } from "../../src/otel/index.js";
 import { markdownTables } from "../support/models/markdown-tables.js";
 import { watchLeaks } from "../support/run/leaks.js";
@@ -180,7 +181,7 @@ describe("the names of locks", () => {
     expect(durations.map(({ attributes }) => attributes["holdfast.lock.name"])).toEqual([undefined, "a"]);
   });
 
-  test("of a million locks stay 200 series when they are folded", async () => {
+  test("of a million locks stay 200 series when they are folded", { timeout: 240_000 }, async () => {
     const { points } = otel.instrument({ lockName: foldNames(), spans: "off" });
     const { start, asyncEnd } = events.acquire;
     const { clientId, server } = { clientId: "c", server: "s" };
@@ -270,9 +271,17 @@ describe("an SDK that throws", () => {
   });
 });
 
-describe("src/otel/README.md", () => {
-  const [table] = markdownTables(readFileSync(join(import.meta.dirname, "../../src/otel/README.md"), "utf8"));
+describe.each(["docs/guide/opentelemetry.md", "src/otel/README.md"])("%s", (file) => {
+  const page = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
+  const table = markdownTables(page).find(({ columns }) => columns[0] === "Group");
   const code = (cell = "") => /`(.+)`/.exec(cell)?.[1] ?? "";
+
+  test("names each attribute", () => {
+    const missing = Object.values(attributes).filter(
+      (name) => typeof name === "string" && !page.includes(`\`${name}\``),
+    );
+    expect(missing).toEqual([]);
+  });
 
   test("has each instrument with its unit and type, and no other", async () => {
     const { clock } = open();

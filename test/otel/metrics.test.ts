@@ -158,6 +158,22 @@ describe("a hold is measured", () => {
     });
   });
 
+  test("by its age where it is the oldest of several", async () => {
+    const { holdfast, clock } = open();
+    const { points } = otel.instrument({ clock });
+    const [older, newer] = [holdfast.getLock("older"), holdfast.getLock("newer")];
+    const lease = await older.lock();
+    await clock.advance(3_000);
+    const later = await newer.lock();
+    await clock.advance(1_000);
+    const age = (value: number) => [{ attributes: lock, value }];
+    expect((await points())["holdfast.hold.age"]).toEqual(age(4));
+    await lease.unlock();
+    expect((await points())["holdfast.hold.age"]).toEqual(age(1));
+    await later.unlock();
+    expect((await points())["holdfast.hold.age"]).toEqual(age(0));
+  });
+
   test("until its lease is lost, with the reason", async () => {
     const { holdfast, clock } = open();
     const { points } = otel.instrument({ clock });

@@ -1,5 +1,4 @@
-import { type Attributes, context } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import type { Attributes } from "@opentelemetry/api";
 import {
   AggregationTemporality,
   DataPointType,
@@ -27,7 +26,7 @@ export interface Point {
 /** What an instrument has collected, by its name. */
 export type Points = Readonly<Record<string, readonly Point[]>>;
 
-/** An SDK that keeps in memory what it exports. */
+/** An SDK that keeps in memory what it exports. To be shut down. */
 export interface InMemorySdk {
   readonly meterProvider: MeterProvider;
   readonly tracerProvider: BasicTracerProvider;
@@ -37,6 +36,7 @@ export interface InMemorySdk {
   units(): Promise<Readonly<Record<string, string>>>;
   /** The spans that have ended, in that order. */
   spans(): readonly ReadableSpan[];
+  shutdown(): Promise<void>;
 }
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -61,12 +61,6 @@ export function openTelemetry() {
       ends.push(() => instrumentation.disable());
       return { ...made, instrumentation };
     },
-    /** Spans have contexts from now on until the test ends. */
-    withContexts(): void {
-      const manager = new AsyncLocalStorageContextManager().enable();
-      context.setGlobalContextManager(manager);
-      ends.push(() => context.disable());
-    },
     atEnd(end: () => Promise<void> | void): void {
       ends.push(end);
     },
@@ -74,6 +68,12 @@ export function openTelemetry() {
 }
 
 function sdk(): InMemorySdk {
+  const made = inMemorySdk();
+  ends.push(made.shutdown);
+  return made;
+}
+
+export function inMemorySdk(): InMemorySdk {
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({
     exporter: metricExporter,
@@ -83,10 +83,6 @@ function sdk(): InMemorySdk {
   const meterProvider = new MeterProvider({ readers: [reader] });
   const spanExporter = new InMemorySpanExporter();
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] });
-  ends.push(async () => {
-    await meterProvider.shutdown();
-    await tracerProvider.shutdown();
-  });
   const metrics = async () => {
     metricExporter.reset();
     await reader.forceFlush();
@@ -119,5 +115,9 @@ function sdk(): InMemorySdk {
       );
     },
     spans: () => spanExporter.getFinishedSpans(),
+    async shutdown() {
+      await meterProvider.shutdown();
+      await tracerProvider.shutdown();
+    },
   };
 }
