@@ -4,6 +4,7 @@
  *
  *   npm start                           runs until Ctrl+C, and says where to look
  *   npm run play                        plays five incidents, with times divided by 60, and says which alerts fire
+ *   node fleet.mjs --play --stay        goes on afterwards, so that Prometheus can be asked
  *   node fleet.mjs --play --scale 10    with other times; 1: as they are, for two hours
  */
 import assert from "node:assert/strict";
@@ -26,9 +27,15 @@ const PLAY_SCALE = 60;
 /** Unscaled. The longest rule looks at ten minutes, and waits for five more. */
 const PEACE_MS = 600_000;
 const FIRES_WITHIN_MS = 2_400_000;
+/** Unscaled: for so long an incident goes on when its alert fires. */
+const GOES_ON_MS = 120_000;
 const LOOK_EACH_MS = 100;
+/** An alert that is silent in so many looks is over. */
+const CALM_LOOKS = 10;
 
-const { values } = parseArgs({ options: { play: { type: "boolean" }, scale: { type: "string" } } });
+const { values } = parseArgs({
+  options: { play: { type: "boolean" }, stay: { type: "boolean" }, scale: { type: "string" } },
+});
 const isPlayed = values.play === true;
 const scale = Number(values.scale ?? (isPlayed ? PLAY_SCALE : 1));
 const startMs = performance.now();
@@ -62,11 +69,19 @@ async function firing(prometheus) {
   return new Set(alerts.filter(({ state }) => state === "firing").map(({ labels }) => labels["alertname"]));
 }
 
-/** @param {Prometheus} prometheus @param {string} alert @param {boolean} isFiring */
-async function until(prometheus, alert, isFiring) {
+/**
+ * @param {Prometheus} prometheus
+ * @param {string} alert
+ * @param {boolean} isFiring
+ * @param {Set<string | undefined>} seen gets all alerts that fire meanwhile
+ */
+async function until(prometheus, alert, isFiring, seen) {
   const endMs = performance.now() + FIRES_WITHIN_MS / scale;
-  while ((await firing(prometheus)).has(alert) !== isFiring) {
+  for (let looks = 0; looks < (isFiring ? 1 : CALM_LOOKS); ) {
     assert.ok(performance.now() < endMs, `${alert} ${isFiring ? "does not fire" : "does not end"}`);
+    const names = await firing(prometheus);
+    for (const name of names) seen.add(name);
+    looks = names.has(alert) === isFiring ? looks + 1 : 0;
     await pause(LOOK_EACH_MS);
   }
 }
@@ -74,19 +89,23 @@ async function until(prometheus, alert, isFiring) {
 /** @param {Prometheus} prometheus @param {import("./incidents.mjs").Fleet} fleet */
 async function play(prometheus, fleet) {
   await pause(PEACE_MS / scale);
-  const before = await prometheus.alerts();
-  say(`the fleet is at peace: ${before.length} alerts`);
-  assert.deepEqual(before, []);
+  const before = await firing(prometheus);
+  say(`the fleet is at peace: ${before.size} alerts fire`);
+  assert.deepEqual([...before], []);
   for (const { what, alert, begin, end, look } of incidents) {
+    /** @type {Set<string | undefined>} */
+    const seen = new Set();
     say(what);
     await begin(fleet);
-    await until(prometheus, alert, true);
+    await until(prometheus, alert, true, seen);
     const told = (await prometheus.alerts()).find(({ labels }) => labels["alertname"] === alert);
     say(`  ${alert}: ${told?.annotations["summary"]}`);
     if (look !== undefined) say(`  ${await look(fleet)}`);
+    await pause(GOES_ON_MS / scale);
     await end(fleet);
-    await until(prometheus, alert, false);
-    say("  it is over");
+    await until(prometheus, alert, false, seen);
+    seen.delete(alert);
+    say(`  it is over${seen.size === 0 ? "" : `; beside it fired ${[...seen].join(", ")}`}`);
   }
   console.log(`${incidents.length} incidents: each has fired its alert, and none fired before`);
   return true;
@@ -107,8 +126,9 @@ await withRedis(async (redisUrl) => {
 alerts           ${prometheus.url}/alerts
 the inspector    ${page.url}/locks
 metrics          ${workers.map(({ port }) => `http://127.0.0.1:${port}/metrics`).join("\n                 ")}`);
-    if (isPlayed) return await play(prometheus, { workers, way, page });
-    console.log("Ctrl+C ends it. `npm run play` plays five incidents.");
+    const isWell = !isPlayed || (await play(prometheus, { workers, way, page }));
+    if (isPlayed && values.stay !== true) return isWell;
+    if (!isPlayed) console.log("Ctrl+C ends it. `npm run play` plays five incidents.");
     await once(process, "SIGINT");
     return true;
   } finally {
