@@ -81,6 +81,8 @@ export interface AcquireEvent extends AboutLock {
   token?: bigint;
   /** Set when permits were acquired: how many. */
   permits?: number;
+  /** Set at the end where `holdfast:lock:contended` had a subscriber and told it of this call: what it told first. */
+  contended?: ContendedEvent;
 }
 
 /** The context of the tracing channel `holdfast:latch:await`, from start to asyncEnd. */

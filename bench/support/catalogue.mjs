@@ -24,6 +24,7 @@ import { hotLocks } from "../scenarios/hot-lock.mjs";
 import { idleWaiters } from "../scenarios/idle-waiters.mjs";
 import { killedHolder } from "../scenarios/killed-holder.mjs";
 import { lonePair } from "../scenarios/lone-pair.mjs";
+import { lonePairTelemetry } from "../scenarios/lone-pair-telemetry.mjs";
 import { lonePairWatched } from "../scenarios/lone-pair-watched.mjs";
 import { manyAtOnce } from "../scenarios/many-at-once.mjs";
 import { memory } from "../scenarios/memory.mjs";
@@ -45,6 +46,7 @@ export const scenarios = [
   oneAtATime,
   lonePair,
   lonePairWatched,
+  lonePairTelemetry,
   manyAtOnce,
   oneProcess,
   fourProcesses,

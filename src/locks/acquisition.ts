@@ -15,7 +15,9 @@ import {
   type Entrance,
   entranceOf,
   type HoldResult,
+  neverBegun,
   noteNoTurn,
+  outcomeOr,
   turnIn,
 } from "./entrance.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -30,16 +32,16 @@ import type { Wish } from "./wish.js";
  * @see docs/internals/states.md#one-acquisition
  */
 export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: HoldResult<T>): Promise<T> {
+  const { failed } = caller;
   try {
     const acquisition = new Acquisition(lock, wish, caller);
     const goOn = (): Promise<T> | T =>
       acquisition.goesOn()
         ? new Promise<void>((resolve) => acquisition.tellBy(resolve)).then(goOn)
-        : come(acquisition.outcome(), wish);
+        : come(failed === undefined ? acquisition.outcome() : outcomeOr(failed, acquisition), wish);
     return new Promise<void>((resolve) => acquisition.start(resolve)).then(goOn);
   } catch (error) {
-    if (!wish.isPart) lock.client.dismiss(wish.waiter);
-    return Promise.reject(forCaller(error, lock, wish.waiter));
+    return neverBegun(lock, wish, caller, error);
   }
 }
 

@@ -25,7 +25,9 @@ export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found
   const { client, name, kind } = lock;
   const ttlMs = found.holder === "" ? -1 : found.ttlMs;
   const own = client.holdsAs(found.holder);
-  events.contended.publish({ ...client.about, name, kind: kind.name, ...found, ttlMs, own });
+  const event = { ...client.about, name, kind: kind.name, ...found, ttlMs, own };
+  wish.waiter.toldContended(event);
+  events.contended.publish(event);
 }
 
 /** The same for a call that has just begun to wait, if other calls of its client stand before it. */

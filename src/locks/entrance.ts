@@ -1,3 +1,4 @@
+import { forCaller } from "../runtime/for-caller.js";
 import type { Hold, Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 import { type Claim, claimOf, mayEnter, scopeOf } from "./claim.js";
@@ -11,6 +12,8 @@ export interface Caller {
   readonly threadId: number | undefined;
   /** The thread of a call that is on no path. Default: a new one. */
   readonly stranger?: () => Thread<Stay>;
+  /** Gets what the call fails with, before its caller does. */
+  readonly failed?: (error: unknown) => void;
 }
 
 /** Makes the call's result of its hold; undefined when it could not acquire the lock in the time that its wish allows. */
@@ -127,4 +130,27 @@ function newThread(): Thread<Stay> {
 
 function always(): boolean {
   return true;
+}
+
+/** What an acquisition has come to. @param failed gets what it throws */
+export function outcomeOr<T>(failed: (error: unknown) => void, acquisition: { outcome(): T }): T {
+  try {
+    return acquisition.outcome();
+  } catch (error) {
+    failed(error);
+    throw error;
+  }
+}
+
+/** The result of a call whose claim could not be met. */
+export function neverBegun(
+  lock: LockIdentity,
+  { waiter, isPart }: Wish,
+  { failed }: Caller,
+  error: unknown,
+): Promise<never> {
+  if (!isPart) lock.client.dismiss(waiter);
+  const told = forCaller(error, lock, waiter);
+  failed?.(told);
+  return Promise.reject(told);
 }

@@ -13,7 +13,7 @@ import {
 } from "../options.js";
 import { showInLogs } from "../printed.js";
 import { forCaller } from "../runtime/for-caller.js";
-import { type Acquired, isTraced, traced } from "../runtime/traced.js";
+import { type Acquired, isTraced, tracedCall } from "../runtime/traced.js";
 import type { Body, Scope } from "../threads/scope.js";
 import type { Hold } from "../threads/stay.js";
 import type { AfterBody } from "../threads/threads.js";
@@ -229,10 +229,12 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     }
     const { threadId } = options;
     if (!isTraced(events.acquire)) return acquire(lock, wish, { threadId }, come);
-    const work = () => acquire(lock, wish, { threadId }, (hold) => hold);
     const { name, kind } = lock;
     const begun = { client, name, kind: kind.name, terms: wish.terms };
-    return traced(begun, wish, work, acquired).then((hold) => come(hold, wish));
+    return tracedCall(begun, wish, acquired, (tell) => {
+      const told = (hold: Hold | undefined) => tell.ended(hold, () => come(hold, wish));
+      return acquire(lock, wish, { threadId, failed: tell.failed }, told);
+    });
   }
 }
 

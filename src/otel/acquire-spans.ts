@@ -1,6 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, context, SpanKind, SpanStatusCode, type TracerProvider } from "@opentelemetry/api";
-import { type AcquireEvent, type ContendedEvent, events } from "../events.js";
+import { type AcquireEvent, events } from "../events.js";
 import {
   ATTEMPTS,
   BEHIND,
@@ -39,28 +38,18 @@ export function traceAcquisitions(
 ): void {
   if (spans === "off") return;
   const tracer = tracerOf(provider);
-  /** The call that the running code belongs to: a contention does not say of which one it is. */
-  const calls = new AsyncLocalStorage<AcquireEvent>();
-  const contentions = new WeakMap<AcquireEvent, ContendedEvent>();
-  const { start } = events.acquire;
-  start.bindStore(calls);
-  listening.atEnd(() => start.unbindStore(calls));
-  listening.to(events.contended, (contention) => {
-    const call = calls.getStore();
-    // Each lock of a joint lock tells its own: the first one stands for the call.
-    if (call !== undefined && !contentions.has(call)) contentions.set(call, contention);
-  });
+  // A call says whether it was contended only while somebody listens to that.
+  listening.to(events.contended, () => undefined);
   listening.toTrace(events.acquire, {
     ended(event: Ended) {
-      const contention = contentions.get(event);
-      if (spans === "contended" && contention === undefined && event.outcome === "acquired") return;
+      if (spans === "contended" && event.contended === undefined && event.outcome === "acquired") return;
       const endMs = clock.wallMs();
       const span = tracer.startSpan(
         "holdfast acquire",
         {
           kind: SpanKind.INTERNAL,
           startTime: endMs - (event.waitedMs ?? 0),
-          attributes: attributesOf(event, contention),
+          attributes: attributesOf(event),
         },
         context.active(),
       );
@@ -71,8 +60,8 @@ export function traceAcquisitions(
   });
 }
 
-function attributesOf(event: Ended, contention: ContendedEvent | undefined): Attributes {
-  const { outcome, via, holder, holdCount, token, permits, note, error } = event;
+function attributesOf(event: Ended): Attributes {
+  const { outcome, via, holder, holdCount, token, permits, note, contended, error } = event;
   const attributes: Attributes = {
     [LOCK_NAME]: event.name,
     [LOCK_KIND]: event.kind,
@@ -89,8 +78,8 @@ function attributesOf(event: Ended, contention: ContendedEvent | undefined): Att
   if (permits !== undefined) attributes[PERMITS] = permits;
   if (note !== undefined) attributes[NOTE] = note;
   if (outcome === "failed") attributes[ERROR_TYPE] = errorType(error);
-  if (contention === undefined) return attributes;
-  attributes[BEHIND] = contention.behind;
-  if (contention.holder !== "") attributes[SEEN_HOLDER] = contention.holder;
+  if (contended === undefined) return attributes;
+  attributes[BEHIND] = contended.behind;
+  if (contended.holder !== "") attributes[SEEN_HOLDER] = contended.holder;
   return attributes;
 }

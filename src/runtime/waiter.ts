@@ -1,5 +1,6 @@
 import type { AsyncResource } from "node:async_hooks";
 import type { Clock, Timer } from "../clock.js";
+import type { ContendedEvent } from "../events.js";
 import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
 import { heed, reasonOf, unheed } from "./abort-signals.js";
@@ -46,6 +47,8 @@ export class Waiter extends Link {
   note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
+  /** What was told of its call as contended, the first of several. */
+  contended: ContendedEvent | undefined;
   /** The async context of its caller, in which its commands are sent, also by what wakes it. Undefined while no listener traces calls. */
   context: AsyncResource | undefined;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
@@ -99,6 +102,12 @@ export class Waiter extends Link {
     this.isTold = true;
     this.#whole?.told();
     if (this.#overtimeMs > 0) this.wake();
+  }
+
+  /** Its call was told as contended: of a call for several locks, each of them is. */
+  toldContended(event: ContendedEvent): void {
+    this.contended ??= event;
+    this.#whole?.toldContended(event);
   }
 
   /** Its time is up, and it was not told: it waits on to be told, for so long. @returns false where it has done so, or has time left */

@@ -123,6 +123,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     const behind = this.isAsking || this.line === undefined ? 0 : this.line.length - 1;
     const { client, name, kind } = this.count;
     const event = { ...client.about, name, kind, holder: "", ttlMs: -1, own: false, behind };
+    this.waiter.toldContended(event);
     tell?.(() => events.contended.publish(event));
   }
 
