@@ -75,8 +75,9 @@ export function tracedCall<T, R>(
 
 function eventOf({ client, name, kind, terms }: Begun, wish: TracedAcquire): AcquireEvent {
   const { leaseMs, renewed, note } = terms;
-  const about = { ...client.about, name, kind, leaseMs, renewed, waitMs: wish.waiter.waitMs };
-  return note === undefined ? about : { ...about, note };
+  const { clientId, server } = client.about;
+  const event = { clientId, server, name, kind, leaseMs, renewed, waitMs: wish.waiter.waitMs };
+  return note === undefined ? event : { ...event, note };
 }
 
 function comeTo<T>(
@@ -139,9 +140,10 @@ function tellEnd<E extends AcquireEvent | LatchAwaitEvent>(
   ended: object,
   hasFailed = false,
 ): void {
-  const waitedMs = Math.round(waiter.waitedMs);
-  if (waiter.contended !== undefined) Object.assign(event, { contended: waiter.contended });
-  Object.assign(event, ended, attempts === undefined ? { waitedMs } : { waitedMs, attempts });
+  Object.assign(event, ended);
+  event.waitedMs = Math.round(waiter.waitedMs);
+  if (attempts !== undefined) (event as AcquireEvent).attempts = attempts;
+  if (waiter.contended !== undefined) (event as AcquireEvent).contended = waiter.contended;
   if (hasFailed) failed.publish(event);
   asyncStart.publish(event);
   asyncEnd.publish(event);
