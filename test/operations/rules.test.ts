@@ -10,6 +10,10 @@ const operations = join(root, "docs/operations");
 const program = findProgram(["promtool"], process.env["PATH"], isExecutable);
 const MISSING = "promtool is not on PATH: apt-get install --no-install-recommends prometheus";
 
+interface Dashboard {
+  readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[];
+}
+
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-rules-"));
@@ -27,6 +31,29 @@ function testRules(change: (rules: string) => string) {
   writeFileSync(join(folder, "alerts.yml"), change(readFileSync(join(operations, "alerts.yml"), "utf8")));
   return promtool("test", "rules", "alerts.test.yml");
 }
+
+test("the expressions of the dashboard are such that Prometheus can read them", ({ skip }) => {
+  skip(program === undefined, MISSING);
+  const { panels } = JSON.parse(readFileSync(join(operations, "grafana.json"), "utf8")) as Dashboard;
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  expect(expressions.length).toBeGreaterThan(20);
+  const rules = expressions.map((expr, nth) => ({
+    record: `panel_${nth}`,
+    expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$job", ".*"),
+  }));
+  // JSON is YAML.
+  const check = (all: typeof rules) => {
+    writeFileSync(
+      join(folder, "dashboard.yml"),
+      JSON.stringify({ groups: [{ name: "dashboard", rules: all }] }),
+    );
+    return promtool("check", "rules", "dashboard.yml");
+  };
+  expect(check(rules)).toMatchObject({ ok: true });
+  expect(check([...rules, { record: "broken", expr: "sum(holdfast_acquire_active" }])).toMatchObject({
+    ok: false,
+  });
+});
 
 describe("the alert rules, by promtool", () => {
   test("are rules, and fire where their tests say, and nowhere else", ({ skip }) => {
