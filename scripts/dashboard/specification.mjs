@@ -74,9 +74,9 @@ function plotOf({ title, unit, series }, box, { seconds, alerts }, theme) {
     Math.max(...legendPlaces(series, box.width).map(({ line }) => line + 1), 1) * LEGEND_LINE;
   const [width, height] = [box.width - 60, box.height - 50 - legendHeight];
   const values = series.flatMap(({ name, values: all }) =>
-    all.flatMap((value, second) => (value === null ? [] : [{ name, second, value }])),
+    all.map((value, second) => ({ name, second, value })),
   );
-  const most = Math.max(LEAST_TOP[unit] ?? 1, ...values.map(({ value }) => value));
+  const most = Math.max(LEAST_TOP[unit] ?? 1, ...values.map(({ value }) => value ?? 0));
   const data = `${title} values`;
   const bands = `${title} alerts`;
   /** @type {Omit<Axis, "orient" | "scale">} */
@@ -114,6 +114,8 @@ function plotOf({ title, unit, series }, box, { seconds, alerts }, theme) {
               enter: {
                 x: { scale: "x", field: "second" },
                 y: { scale: "y", field: "value" },
+                // Where there is no value the line is broken.
+                defined: { signal: "datum.value !== null" },
                 stroke: { scale: "colour", field: "name" },
                 strokeWidth: { value: 1.5 },
               },
