@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 /** Debian's maintainer scripts ask this program before they start a service; 101 answers "no". */
 const policyFile = "/usr/sbin/policy-rc.d";
 
-/** @typedef {"redis-server" | "nginx" | "postgresql" | "mariadb-server-core" | "mariadb-client-core"} ServerPackage */
+/** @typedef {"redis-server" | "nginx" | "prometheus" | "postgresql" | "mariadb-server-core" | "mariadb-client-core"} ServerPackage */
 
 /**
  * Installs Chromium for the tests of the page.

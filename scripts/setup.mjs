@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Makes a fresh clone ready: the npm packages, with --redis a server for the tests, with --chromium and --nginx a browser and a proxy for
- * those of the page. Needs Node alone, says what it will do before it does it, and says nothing when nothing is to do.
+ * those of the page, with --prometheus what tests the alert rules. Needs Node alone, says what it will do before it does it, and says nothing when nothing is to do.
  *
  *   HOLDFAST_NO_INSTALL=1      installs nothing: says what is missing and stops
  *   HOLDFAST_SERVER=PROGRAM    the server that the tests start: none is looked for
@@ -94,6 +94,12 @@ const browserOn = {
   macos: "brew install chromium",
 };
 
+const prometheusOn = {
+  debian: "sudo apt-get install --no-install-recommends prometheus",
+  fedora: "sudo dnf install prometheus",
+  macos: "brew install prometheus",
+};
+
 const proxyOn = {
   debian: "sudo apt-get install --no-install-recommends nginx",
   fedora: "sudo dnf install nginx",
@@ -126,6 +132,15 @@ export function browserPlan(machine) {
  */
 export function proxyPlan(machine) {
   return planOf(proxyOn, machine);
+}
+
+/**
+ * And for Prometheus, which brings promtool.
+ *
+ * @param {Machine} machine
+ */
+export function prometheusPlan(machine) {
+  return planOf(prometheusOn, machine);
 }
 
 /** @typedef {{ platform: string, osRelease: string, isRoot: boolean, mayInstall: boolean }} Machine */
@@ -215,6 +230,26 @@ function provideNginx(mayInstall) {
 }
 
 /**
+ * The tests that need it are skipped where it is missing.
+ *
+ * @param {boolean} mayInstall
+ */
+function providePrometheus(mayInstall) {
+  const find = () => findProgram(["promtool"], process.env["PATH"], isExecutable);
+  if (find() !== undefined) return;
+  const plan = prometheusPlan(thisMachine(mayInstall));
+  if ("tell" in plan) {
+    console.log(
+      `Without Prometheus the alert rules are not tested. To install it, type:\n  ${plan.tell.join("\nor\n  ")}`,
+    );
+    return;
+  }
+  const failure = installServersWithApt(["prometheus"], "The tests of the alert rules need");
+  if (failure !== undefined) stop(failure);
+  if (find() === undefined) stop("prometheus was installed but promtool is not on PATH");
+}
+
+/**
  * @param {boolean} mayInstall
  * @returns {Machine}
  */
@@ -263,4 +298,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--redis")) provideServer(mayInstall);
   if (process.argv.includes("--chromium")) provideChromium(mayInstall);
   if (process.argv.includes("--nginx")) provideNginx(mayInstall);
+  if (process.argv.includes("--prometheus")) providePrometheus(mayInstall);
 }

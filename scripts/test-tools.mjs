@@ -1,7 +1,16 @@
 // @ts-check
-/** Builds the command line, and runs the tests that start it as a process of its own. Arguments go to Vitest. */
+/**
+ * Builds the command line, and runs the tests that start it as a process of its own, and those of the alert rules by promtool, which is
+ * installed where it may be. Arguments go to Vitest.
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { buildCommandLine } from "./build.mjs";
 import { runTier } from "./tiers.mjs";
+
+const setup = fileURLToPath(new URL("setup.mjs", import.meta.url));
+const { status } = spawnSync(process.execPath, [setup, "--prometheus"], { stdio: "inherit" });
+if (status !== 0) process.exit(1);
 
 const args = process.argv.slice(2);
 const ok =

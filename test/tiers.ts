@@ -38,6 +38,8 @@ export const groups: readonly TestGroup[] = [
       "packages/cli/test/inspect-processes.test.ts",
       // Frameworks are large to load.
       "test/inspector/frameworks.test.ts",
+      // By promtool.
+      "test/operations/rules.test.ts",
       "packages/cli/test/exec-{arguments,cluster,connections,exit-codes,groups,leftovers,loss}.test.ts",
       "packages/cli/test/exec-{sentinels,signals,terminal,waiting}.test.ts",
       "packages/cli/test/unlock-{cluster,terminal}.test.ts",

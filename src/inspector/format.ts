@@ -66,10 +66,10 @@ export interface Point {
   readonly waiting: number;
   readonly acquired: number;
   /** Calls that had to wait. */
-  readonly contended: number;
+  readonly contentions: number;
   /** The longest wait that ended or goes on. */
   readonly longestMs: number;
-  readonly lost: number;
+  readonly losses: number;
   /** The names with most waiting calls, five at most. */
   readonly busiest: readonly { readonly key: string; readonly waiting: number }[];
 }

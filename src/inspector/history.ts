@@ -13,9 +13,9 @@ interface Sum {
   readonly number: number;
   waiting: number;
   acquired: number;
-  contended: number;
+  contentions: number;
   longestMs: number;
-  lost: number;
+  losses: number;
   busiest: Point["busiest"];
 }
 
@@ -36,12 +36,12 @@ export class History {
   }
 
   /** @returns the point that has ended, if one has */
-  add(fleet: Fleet, locks: readonly LockRow[], lost: number): Point | undefined {
+  add(fleet: Fleet, locks: readonly LockRow[], losses: number): Point | undefined {
     const number = Math.floor(fleet.atMs / POINT_MS);
     const ended = this.#end(number);
-    this.#open ??= { number, waiting: 0, acquired: 0, contended: 0, longestMs: 0, lost: 0, busiest: [] };
+    this.#open ??= { number, waiting: 0, acquired: 0, contentions: 0, longestMs: 0, losses: 0, busiest: [] };
     const sum = this.#open;
-    sum.lost += lost;
+    sum.losses += losses;
     const queues = locks.map(({ key, waiting, more }) => ({ key, waiting: waiting.length + more.waiting }));
     sum.waiting = queues.reduce((all, { waiting }) => all + waiting, 0);
     sum.busiest = queues
@@ -77,8 +77,8 @@ export class History {
       if (!isNew) continue;
       const times = Math.max(1, Math.round((beatMs - beforeMs) / everyMs));
       sum.acquired += times * acquired;
-      for (const { waited, refused, waitMsMax } of stats) {
-        sum.contended += times * (waited + refused);
+      for (const { waited, notAcquired, waitMsMax } of stats) {
+        sum.contentions += times * (waited + notAcquired);
         sum.longestMs = Math.max(sum.longestMs, waitMsMax);
       }
     }

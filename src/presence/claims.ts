@@ -53,10 +53,10 @@ export interface PresentStats {
   readonly kind: string;
   /** How many acquired it after a wait. */
   readonly waited: number;
-  /** How many ended without it, as it was not free in the time that they had. */
-  readonly refused: number;
+  /** How many ended without it, as it was not free in the time that they had: with the outcome `refused` or `timeout`. */
+  readonly notAcquired: number;
   /** How many holds were lost. */
-  readonly lost: number;
+  readonly losses: number;
   /** For how long these calls waited together, and the longest one, in milliseconds. */
   readonly waitMsSum: number;
   readonly waitMsMax: number;
@@ -186,12 +186,12 @@ function readWait([key, kind, ageMs, note]: readonly unknown[]): PresentWait | u
 }
 
 function readStats([key, kind, ...numbers]: readonly unknown[]): PresentStats | undefined {
-  const [waited, refused, lost, waitMsSum, waitMsMax] = numbers.map(count);
+  const [waited, notAcquired, losses, waitMsSum, waitMsMax] = numbers.map(count);
   const [of, kindName] = [text(key), word(kind, LONGEST_WORD)];
-  if (of === undefined || kindName === undefined || waited === undefined || refused === undefined)
+  if (of === undefined || kindName === undefined || waited === undefined || notAcquired === undefined)
     return undefined;
-  if (lost === undefined || waitMsSum === undefined || waitMsMax === undefined) return undefined;
-  return { key: of, kind: kindName, waited, refused, lost, waitMsSum, waitMsMax };
+  if (losses === undefined || waitMsSum === undefined || waitMsMax === undefined) return undefined;
+  return { key: of, kind: kindName, waited, notAcquired, losses, waitMsSum, waitMsMax };
 }
 
 function readLoss([key, reason, agoMs]: readonly unknown[]): PresentLoss | undefined {

@@ -104,9 +104,9 @@ export function encodeLive(activity: Activity, nowMs: number): LiveText {
   }
   const byWait = activity.stats.toSorted((a, b) => b.waitMsSum - a.waitMsSum);
   for (const each of byWait.slice(0, MOST_STATS)) {
-    const { key, kind, waited, refused, lost: losses } = each;
+    const { key, kind, waited, notAcquired, losses } = each;
     const times = [Math.round(each.waitMsSum), Math.round(each.waitMsMax)];
-    put(stats, 0, () => [key, kind, waited, refused, losses, ...times]);
+    put(stats, 0, () => [key, kind, waited, notAcquired, losses, ...times]);
   }
   const more = {
     holds: activity.more.holds + activity.holds.length - holds.texts.length,

@@ -14,9 +14,9 @@ export interface CallStats {
   /** How many have acquired it after a wait. */
   waited: number;
   /** How many have ended without it, as it was not free in the time that they had. */
-  refused: number;
+  notAcquired: number;
   /** How many holds were lost. */
-  lost: number;
+  losses: number;
   /** For how long all these calls have waited, and the one that has waited longest. */
   waitMsSum: number;
   waitMsMax: number;
@@ -64,14 +64,14 @@ export class Tally {
     const stats = this.#of(subject);
     if (stats === undefined) return;
     if (end === "entered") stats.waited += 1;
-    else stats.refused += 1;
+    else stats.notAcquired += 1;
     stats.waitMsSum += waitedMs;
     stats.waitMsMax = Math.max(stats.waitMsMax, waitedMs);
   }
 
   lost(subject: CountedSubject, reason: string): void {
     const stats = this.#of(subject);
-    if (stats !== undefined) stats.lost += 1;
+    if (stats !== undefined) stats.losses += 1;
     this.losses.push({ key: subject.key, reason, sinceMs: this.#clock.monotonicMs() });
     if (this.losses.length > MOST_LOSSES) this.losses.shift();
   }
@@ -91,8 +91,8 @@ export class Tally {
       const now = this.#of(before);
       if (now === undefined) continue;
       now.waited += before.waited;
-      now.refused += before.refused;
-      now.lost += before.lost;
+      now.notAcquired += before.notAcquired;
+      now.losses += before.losses;
       now.waitMsSum += before.waitMsSum;
       now.waitMsMax = Math.max(now.waitMsMax, before.waitMsMax);
     }
@@ -107,7 +107,7 @@ export class Tally {
       this.#uncounted += 1;
       return undefined;
     }
-    const none = { waited: 0, refused: 0, lost: 0, waitMsSum: 0, waitMsMax: 0 };
+    const none = { waited: 0, notAcquired: 0, losses: 0, waitMsSum: 0, waitMsMax: 0 };
     const stats = { key, kind: kindName, ...none };
     this.#stats.set(id, stats);
     return stats;

@@ -312,7 +312,7 @@ describe("numbers over time", () => {
       new Set([10_000]),
     );
     expect(points.reduce((sum, { acquired }) => sum + acquired, 0)).toBe(2);
-    expect(points.reduce((sum, { contended }) => sum + contended, 0)).toBe(1);
+    expect(points.reduce((sum, { contentions }) => sum + contentions, 0)).toBe(1);
     expect(Math.max(...points.map((point) => point.waiting))).toBe(1);
     expect(points.find(({ busiest }) => busiest.length > 0)?.busiest).toEqual([{ key: "hot", waiting: 1 }]);
     expect(Math.max(...points.map(({ longestMs }) => longestMs))).toBeGreaterThanOrEqual(20_000);

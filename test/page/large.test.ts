@@ -107,9 +107,9 @@ it("takes no more memory after hundreds of changes, events and points", { timeou
         atMs: round * 10_000,
         waiting: 1,
         acquired: 1,
-        contended: 1,
+        contentions: 1,
         longestMs: 1,
-        lost: 0,
+        losses: 0,
         busiest: [],
       };
       server.change({ ...renewal(server, round), point });

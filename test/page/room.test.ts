@@ -114,7 +114,7 @@ describe("charts", () => {
   }
 
   const pointAt = (at: number, longestMs = 100_000): Point => ({
-    ...{ atMs: AT_MS - at * 10_000, waiting: 2, acquired: 3, contended: 1, lost: 0, busiest: [] },
+    ...{ atMs: AT_MS - at * 10_000, waiting: 2, acquired: 3, contentions: 1, losses: 0, busiest: [] },
     longestMs,
   });
 

@@ -228,7 +228,7 @@ describe("a client with presence", () => {
     await other.getLock("a").forceUnlock();
     await expect(own.unlock()).rejects.toThrow();
     await clock.advance(EVERY_MS);
-    const told = { key: "a", kind: "lock", waited: 1, refused: 1, lost: 1 };
+    const told = { key: "a", kind: "lock", waited: 1, notAcquired: 1, losses: 1 };
     expect(await seen(one)).toMatchObject({ stats: [told], lost: [{ key: "a", reason: "stolen" }] });
     const [stats] = (await seen(one))?.stats ?? [];
     expect(stats?.waitMsSum).toBe(400);
@@ -249,7 +249,7 @@ describe("a client with presence", () => {
     expect(failures).toMatchObject([{ clientId: one.clientId, group: "default", final: false }]);
     driver.meddle = (_, run) => run();
     await beats(1);
-    expect(await seen(one)).toMatchObject({ stats: [{ key: "a", refused: 1 }] });
+    expect(await seen(one)).toMatchObject({ stats: [{ key: "a", notAcquired: 1 }] });
   });
 
   test("sends what it has only when it has changed, and ages go on", async () => {

@@ -99,7 +99,9 @@ describe("fleet()", () => {
         },
       ],
       waits: [{ key: "b", kind: "fair-lock", ageMs: 1_050 }],
-      stats: [{ key: "b", kind: "fair-lock", waited: 1, refused: 2, lost: 3, waitMsSum: 40, waitMsMax: 30 }],
+      stats: [
+        { key: "b", kind: "fair-lock", waited: 1, notAcquired: 2, losses: 3, waitMsSum: 40, waitMsMax: 30 },
+      ],
       lost: [{ key: "c", reason: "stolen", agoMs: 1_010 }],
       acquired: 9,
       more: { holds: 4, waits: 5, stats: 6 },

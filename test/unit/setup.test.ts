@@ -5,6 +5,7 @@ import {
   findNginx,
   findServer,
   packagesState,
+  prometheusPlan,
   proxyPlan,
   serverPlan,
 } from "../../scripts/setup.mjs";
@@ -99,7 +100,7 @@ describe("setup: server", () => {
   });
 });
 
-describe("setup: what the tests of the page need", () => {
+describe("setup: what the tests of the page and of the alert rules need", () => {
   const debian = { platform: "linux", osRelease: "ID=debian\n", isRoot: true, mayInstall: true };
 
   it("is a browser of any of its names, and nginx also where PATH lacks the folder of servers", () => {
@@ -112,6 +113,7 @@ describe("setup: what the tests of the page need", () => {
   it.each([
     ["chromium", browserPlan],
     ["nginx", proxyPlan],
+    ["prometheus", prometheusPlan],
   ])("%s is installed with apt by root on Debian, and by others themselves", (name, plan) => {
     expect(plan(debian)).toEqual({ install: "apt" });
     const type = `sudo apt-get install --no-install-recommends ${name}`;

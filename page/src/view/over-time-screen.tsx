@@ -9,7 +9,7 @@ import { Empty } from "./empty-locks.js";
 import { usePage, useWords } from "./page-context.js";
 
 export interface Series {
-  readonly name: "waiting" | "acquired" | "longest" | "lost";
+  readonly name: "waiting" | "acquired" | "longest" | "losses";
   readonly title: string;
   value(point: Point): number;
   text(value: number): string;
@@ -33,7 +33,7 @@ function seriesOf(words: Words): readonly Series[] {
       value: ({ longestMs }) => longestMs,
       text: (value) => waitText(words, value),
     },
-    { name: "lost", title: words.chartLost, value: ({ lost }) => lost, text: count },
+    { name: "losses", title: words.chartLosses, value: ({ losses }) => losses, text: count },
   ];
 }
 

@@ -211,7 +211,7 @@ export const en = {
   chartWaiting: "Calls waiting",
   chartAcquired: "Acquisitions per second",
   chartLongest: "Longest wait",
-  chartLost: "Losses",
+  chartLosses: "Losses",
   chartNow: (value: string) => `now ${value}`,
   chartMost: (value: string) => `max ${value}`,
   asTable: "As table",

@@ -205,7 +205,7 @@ export const zh: Words = {
   chartWaiting: "等待中的调用",
   chartAcquired: "每秒获取次数",
   chartLongest: "最长等待",
-  chartLost: "丢失",
+  chartLosses: "丢失",
   chartNow: (value) => `当前 ${value}`,
   chartMost: (value) => `最多 ${value}`,
   asTable: "表格",
