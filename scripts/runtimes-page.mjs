@@ -33,7 +33,7 @@ export function runtimesPage({ server, node, npm, rows }) {
         .map(({ name, what, seen }) => `| ${name} | ${what} | ${seen} |`),
     ]),
     "",
-    "Vitest does not run on Bun and Deno as it does here, so [the published cases](../guide/clients.md#another-one) of the driver run there without it; what they",
-    "are run without needs a proxy, replicas or a cluster. Of the command line, Nest, the inspector and the other clients nothing was tried on Bun and Deno.",
+    "On Bun and Deno [the published cases](../guide/clients.md#another-one) of the driver run without a test runner; what they are run without needs a proxy,",
+    "replicas or a cluster. Of the command line, Nest, the inspector and the other clients nothing was tried there, and neither was Vitest.",
   ].join("\n")}\n`;
 }

@@ -15,7 +15,7 @@ import {
 } from "../support/worlds/visits.js";
 
 /** Folders that have the package of the last release and of the working tree; scripts/test-neighbours.mjs makes them. */
-const folders = JSON.parse(process.env["HOLDFAST_NEIGHBOURS"] ?? "{}") as Readonly<Record<Version, string>>;
+const folders = JSON.parse(process.env["HOLDFAST_NEIGHBOURS"] ?? "{}") as Readonly<Record<string, string>>;
 /** For how long they fight, in both tests together. */
 const FIGHT_MS = Number(process.env["HOLDFAST_NEIGHBOURS_MS"] ?? 10_000);
 const LEASE_MS = 1_500;
@@ -46,6 +46,7 @@ afterEach(async () => {
 });
 
 function programsOf(version: Version): URL {
+  if (folders[version] === undefined) throw new Error("no package was provided: run npm run test:neighbours");
   return new URL("support/programs/", pathToFileURL(`${folders[version]}/`));
 }
 

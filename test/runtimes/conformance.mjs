@@ -1,4 +1,4 @@
-/** The published cases of a driver, without a test runner: for runtimes where Vitest does not run. */
+/** The published cases of a driver, without a test runner. */
 import process from "node:process";
 import { conformanceCases, missingAbilities } from "holdfast/driver-test";
 import { ioredisDriver } from "holdfast/ioredis";
