@@ -27,6 +27,9 @@ import { root } from "./tiers.mjs";
 const programs = join(root, "test/runtimes");
 const tools = join(root, "runtimes/node_modules");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** Not among the packages of runtimes/: some of the binaries that it lists were never published, so that npm can not lock it. */
+const PNPM = "12.21.0";
+const pnpmFolder = join(root, "node_modules/.cache/holdfast-pnpm", PNPM);
 const nodes = ["20.19", "22", "24", "26"];
 const allHold =
   "lock, re-entry along the path, wait, a wait that ends, hand-over within a client, fair order, readers together, writers alone, permits and a latch, loss, close";
@@ -83,8 +86,13 @@ async function npmProject(bench, name, dependencies) {
 
 /** @type {Readonly<Record<string, { command: string[], files?: Record<string, string>, node?: string[] }>>} */
 const managers = {
-  [`pnpm ${versionOf("pnpm")}`]: {
-    command: [join(tools, ".bin/pnpm"), "install", "--ignore-workspace", "--store-dir=store"],
+  [`pnpm ${PNPM}`]: {
+    command: [
+      join(pnpmFolder, "node_modules/.bin/pnpm"),
+      "install",
+      "--ignore-workspace",
+      "--store-dir=store",
+    ],
   },
   [`yarn ${versionOf("yarn")}`]: {
     command: [
@@ -98,6 +106,21 @@ const managers = {
   [`yarn ${versionOf("@yarnpkg/cli-dist")}, node_modules`]: berry("node-modules"),
   [`yarn ${versionOf("@yarnpkg/cli-dist")}, Plug'n'Play`]: berry("pnp"),
 };
+
+/** @param {string} program */
+async function providePnpm(program) {
+  if (existsSync(program)) return;
+  mkdirSync(pnpmFolder, { recursive: true });
+  await mustRun("npm", [
+    "install",
+    "--prefix",
+    pnpmFolder,
+    "--no-save",
+    "--no-audit",
+    "--no-fund",
+    `pnpm@${PNPM}`,
+  ]);
+}
 
 /** @param {string} linker */
 function berry(linker) {
@@ -126,6 +149,7 @@ function managerCases() {
       async install(/** @type {Bench} */ bench) {
         const cwd = project(bench, name);
         for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);
+        if (command.startsWith(pnpmFolder)) await providePnpm(command);
         await mustRun(command, args, { cwd });
         return cwd;
       },

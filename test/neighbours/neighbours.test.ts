@@ -136,6 +136,11 @@ function expectApart(visits: readonly Visit[]): void {
   expect(overlaps(visits.filter(isOpen)).length).toBeGreaterThan(100);
 }
 
+/** A call of one that was stopped may be told that what it was given was over before it heard of it; nothing else fails. */
+function expectServed({ refused }: Notes): void {
+  expect(Object.keys(refused).filter((code) => code !== "ERR_HOLDFAST_UNAVAILABLE")).toEqual([]);
+}
+
 function tell(what: string, notes: Notes, faults: string): void {
   const named = new Map<string, Visit[]>();
   for (const visit of [...notes.visits].sort((a, b) => a.sinceUs - b.sinceUs)) {
@@ -147,7 +152,12 @@ function tell(what: string, notes: Notes, faults: string): void {
     );
     return `${name}: ${before} and ${now} visits, ${crossings(visits)} crossings, nobody inside for ${longestGapMs(visits)} ms`;
   });
-  console.info([`${what}; ${faults}; lost ${JSON.stringify(notes.lost)}`, ...counts].join("\n  "));
+  console.info(
+    [
+      `${what}; ${faults}; lost ${JSON.stringify(notes.lost)}, refused ${JSON.stringify(notes.refused)}`,
+      ...counts,
+    ].join("\n  "),
+  );
 }
 
 /** For how long nobody was inside, at most. */
@@ -219,7 +229,7 @@ describe("processes of the last release and of this version", () => {
     const notes = await endVisits(children());
     tell("Stopped", notes, `${stops} stops`);
     expectApart(notes.visits);
-    expect(notes.refused).toEqual({});
+    expectServed(notes);
   });
 
   test("exclude each other, and get in within the safety period, while some are stopped and killed", {
@@ -242,6 +252,6 @@ describe("processes of the last release and of this version", () => {
     const notes = { ...last, visits: [...visits, ...last.visits] };
     tell("Stopped and killed", notes, `${stops} stops, ${kills} kills`);
     expectApart(notes.visits);
-    expect(notes.refused).toEqual({});
+    expectServed(notes);
   });
 });
