@@ -43,6 +43,7 @@ const gates = process.argv.includes("--all")
       ["test:topologies"],
       // The oldest and the newest; each gate before has Redis 7.0. All suites on all of them take six times as long.
       ["test:servers", ...onOthers, "--suite", "conformance", "--suite", "kinds"],
+      ["test:neighbours", "--", "--if-possible"],
       ["test:page"],
       ["test:long"],
       ["test:interop", "--", "--if-possible"],

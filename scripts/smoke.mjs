@@ -3,11 +3,14 @@
  * Packs the package, installs the tarball into projects as users have them, and takes a lock in each: from
  * ESM, from plain CommonJS and from Jest. Where Node runs it, `import` and `require` must give one instance. The command line is packed
  * and installed beside it, and run by npx.
+ *
+ *   node scripts/smoke.mjs --tarballs FOLDER   those that scripts/pack.mjs has left there, the package for Nest among them
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { mustRun, runCommand } from "./run-command.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -108,25 +111,70 @@ const projects = {
   },
 };
 
+const nestPackages = [
+  "@nestjs/common",
+  "@nestjs/core",
+  "@nestjs/platform-express",
+  "reflect-metadata",
+  "rxjs",
+];
+/** More is tried by `npm run test:nest`. */
+const nestProjects = {
+  "Nest project": {
+    files: {
+      "main.mjs": `
+        import "reflect-metadata";
+        import assert from "node:assert/strict";
+        import { createRequire } from "node:module";
+        import { NestFactory } from "@nestjs/core";
+        import { Holdfast } from "holdfast";
+        import { memoryDriver } from "holdfast/memory";
+        import { HoldfastModule } from "holdfast-nestjs";
+        const root = HoldfastModule.forRoot({ driver: memoryDriver() });
+        const application = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+        const holdfast = application.get(Holdfast);
+        assert.equal(await holdfast.using("order:42", async (lease) => lease.state), "held");
+        assert.equal(createRequire(import.meta.url)("holdfast-nestjs").HoldfastModule, HoldfastModule);
+        await application.close();
+      `,
+    },
+    args: ["main.mjs"],
+  },
+};
+const { values } = parseArgs({ options: { tarballs: { type: "string" } } });
+
 /** @returns {Promise<boolean>} */
 async function smoke() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-smoke-"));
   try {
-    const packing = ["pack", "--pack-destination", folder];
-    await mustRun("npm", packing, { cwd: root });
-    await mustRun("npm", [...packing, "--workspace", "packages/cli"], { cwd: root });
-    const tarballs = readdirSync(folder).map((file) => `./${file}`);
+    const tarballs =
+      values.tarballs === undefined ? await pack(folder) : tarballsIn(resolve(values.tarballs));
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
-    const fengari = `fengari@${manifest.devDependencies.fengari}`;
-    await mustRun("npm", ["install", "--prefer-offline", ...tarballs, fengari], { cwd: folder });
+    const withNest = tarballs.some((file) => basename(file).startsWith("holdfast-nestjs-"));
+    const packages = withNest ? ["fengari", ...nestPackages] : ["fengari"];
+    const others = packages.map((name) => `${name}@${manifest.devDependencies[name]}`);
+    await mustRun("npm", ["install", "--prefer-offline", ...tarballs, ...others], { cwd: folder });
     const results = [];
-    for (const [name, project] of Object.entries(projects))
+    for (const [name, project] of Object.entries({ ...projects, ...(withNest ? nestProjects : {}) }))
       results.push(await runProject(folder, name, project));
     results.push(await runCommandLine(folder));
     return results.every(Boolean);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @param {string} folder */
+async function pack(folder) {
+  const packing = ["pack", "--pack-destination", folder];
+  await mustRun("npm", packing, { cwd: root });
+  await mustRun("npm", [...packing, "--workspace", "packages/cli"], { cwd: root });
+  return tarballsIn(folder);
+}
+
+/** @param {string} folder */
+function tarballsIn(folder) {
+  return readdirSync(folder).flatMap((file) => (file.endsWith(".tgz") ? [join(folder, file)] : []));
 }
 
 /**

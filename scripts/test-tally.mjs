@@ -16,8 +16,8 @@ import { root, tallies } from "./tiers.mjs";
 
 const recordedFile = join(root, "test/recorded/tests.json");
 const durationsFile = join(root, "test/recorded/durations.json");
-/** Only where Maven and a JDK are. */
-const OPTIONAL = /^interop-/;
+/** Only where Maven and a JDK are, or a clone with its history. */
+const OPTIONAL = /^(?:interop-|neighbours$)/;
 /** By how much the processor time may grow. */
 const GROWTH = 1.25;
 /** What takes less is sorted well enough anyway. */

@@ -14,6 +14,8 @@ export interface TestGroup {
 
 export const groups: readonly TestGroup[] = [
   { name: "interop-alone", alone: true, files: ["test/interop/**/*.test.ts"] },
+  // Against the package of an earlier version.
+  { name: "neighbours-alone", alone: true, files: ["test/neighbours/**/*.test.ts"] },
   // Against real databases, with packages of their own.
   { name: "databases-alone", alone: true, files: ["test/databases/**/*.test.ts"] },
   // In a real browser.

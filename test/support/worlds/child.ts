@@ -49,12 +49,16 @@ export interface Exit {
 
 const programs = new URL("../../../build/test/support/programs/", import.meta.url);
 
-/** Starts a program of `programs/` as a process of its own, which says "ready" when it is. */
+/**
+ * Starts a program of `programs/` as a process of its own, which says "ready" when it is.
+ * @param folder where it is, and where it finds the package. Default: where it was built, with the package of this tree
+ */
 export function spawnProgram<Name extends keyof ProgramSettings>(
   name: Name,
   settings: ProgramSettings[Name],
+  folder: URL = programs,
 ): Child {
-  const file = fileURLToPath(new URL(`${name}.js`, programs));
+  const file = fileURLToPath(new URL(`${name}.js`, folder));
   if (!existsSync(file)) throw new Error(`${file} is missing: run \`node scripts/build.mjs\``);
   return new Child(process.execPath, [file, JSON.stringify(settings)]);
 }
