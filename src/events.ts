@@ -112,9 +112,11 @@ export interface ContendedEvent extends AboutLock {
   readonly behind: number;
 }
 
-/** `holdfast:lock:release`: a hold or leased permits were released. */
+/** `holdfast:lock:release`: a hold or leased permits were released, or their release has failed. */
 export interface ReleaseEvent extends AboutHold {
   readonly heldMs: number;
+  /** Why the release failed: Redis may keep what was held until its lease ends. Missing where Redis has answered that it was released. */
+  readonly error?: unknown;
   /** How many holds the thread had of the lock with this one: 1 when it has none any more. Of permits always 1. */
   readonly holdCount: number;
 }

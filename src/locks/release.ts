@@ -138,6 +138,8 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
   } catch (error) {
     isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
+    // Of a hold that was gone already, its loss was told.
+    if (!isFinal) tell(ending, { error: failure });
   }
   stay.releases -= 1;
   // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
@@ -150,10 +152,10 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
   throw forCaller(failure, lock);
 }
 
-function tell({ hold, told }: ReleaseUnderWay): void {
+function tell({ hold, told }: ReleaseUnderWay, failed?: { readonly error: unknown }): void {
   if (!events.release.hasSubscribers) return;
   const { heldMs, holdCount } = told ?? hold;
-  events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount });
+  events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount, ...failed });
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Attributes, Meter, MeterProvider, ObservableResult } from "@opentelemetry/api";
 import { type AcquireEvent, events } from "../events.js";
 import { ERROR_TYPE, errorType, OUTCOME, VIA } from "./attributes.js";
-import type { Settings } from "./config.js";
+import type { OtelSettings } from "./config.js";
 import { ACQUIRE_BOUNDARIES, Instruments } from "./instruments.js";
-import type { Listening } from "./listening.js";
+import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { type Series, SeriesOfLocks } from "./series.js";
 
@@ -12,7 +12,7 @@ export class AcquireMetrics implements MetricGroupMeter {
   readonly #all: SeriesOfLocks;
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
 
-  constructor({ lockName }: Settings, provider: MeterProvider | undefined) {
+  constructor({ lockName }: OtelSettings, provider: MeterProvider | undefined) {
     const all = new SeriesOfLocks(lockName);
     this.#all = all;
     this.#instruments = new Instruments(
@@ -22,7 +22,7 @@ export class AcquireMetrics implements MetricGroupMeter {
     );
   }
 
-  listen(listening: Listening): void {
+  listen(listening: EventListening): void {
     const [all, instruments] = [this.#all, this.#instruments];
     /** Calls that have begun since, so that each goes down in the series in which it went up. */
     const calls = new Map<AcquireEvent, Series>();

@@ -20,8 +20,8 @@ import {
   VIA,
   WAITED_MS,
 } from "./attributes.js";
-import type { Settings } from "./config.js";
-import type { Listening } from "./listening.js";
+import type { OtelSettings } from "./config.js";
+import type { EventListening } from "./listening.js";
 import { tracerOf } from "./tracers.js";
 
 /** A call as its event tells it at its end. */
@@ -32,8 +32,8 @@ type Ended = AcquireEvent & { readonly error?: unknown };
  * the spans of its commands.
  */
 export function traceAcquisitions(
-  listening: Listening,
-  { spans, clock }: Settings,
+  listening: EventListening,
+  { spans, clock }: OtelSettings,
   provider: TracerProvider | undefined,
 ): void {
   if (spans === "off") return;

@@ -2,7 +2,7 @@ import type { Meter, MeterProvider } from "@opentelemetry/api";
 import { events } from "../events.js";
 import { COMMAND, COMMAND_OUTCOME } from "./attributes.js";
 import { ACQUIRE_BOUNDARIES, Instruments, SIZE_BOUNDARIES } from "./instruments.js";
-import type { Listening } from "./listening.js";
+import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 
 /** Measures the commands that are sent. */
@@ -13,7 +13,7 @@ export class CommandMetrics implements MetricGroupMeter {
     this.#instruments = new Instruments(provider, instrumentsOf);
   }
 
-  listen(listening: Listening): void {
+  listen(listening: EventListening): void {
     listening.toTrace(events.command, {
       ended: ({ script, outcome = "unknown", durationMs = 0, locks = 0 }) => {
         const { duration, size } = this.#instruments.current;

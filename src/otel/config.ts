@@ -25,7 +25,7 @@ export interface HoldfastInstrumentationConfig {
 }
 
 /** The same with every default filled in. */
-export interface Settings {
+export interface OtelSettings {
   readonly enabled: boolean;
   readonly lockName: NonNullable<HoldfastInstrumentationConfig["lockName"]> | undefined;
   readonly spans: "contended" | "all" | "off";
@@ -45,7 +45,7 @@ const GROUPS: readonly MetricGroup[] = ["acquire", "hold", "renewal", "failure",
 const USUAL: readonly MetricGroup[] = GROUPS.filter((group) => group !== "command");
 
 /** @throws TypeError naming the option that is wrong */
-export function settingsOf(config: HoldfastInstrumentationConfig): Settings {
+export function settingsOf(config: HoldfastInstrumentationConfig): OtelSettings {
   checkObject("config", config, '{ spans: "all" }');
   const {
     enabled = true,

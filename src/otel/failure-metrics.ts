@@ -1,9 +1,9 @@
 import type { Meter, MeterProvider } from "@opentelemetry/api";
 import { events } from "../events.js";
 import { COMMAND, ERROR_TYPE, errorType } from "./attributes.js";
-import type { Settings } from "./config.js";
+import type { OtelSettings } from "./config.js";
 import { Instruments } from "./instruments.js";
-import type { Listening } from "./listening.js";
+import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { SeriesOfLocks } from "./series.js";
 
@@ -12,12 +12,12 @@ export class FailureMetrics implements MetricGroupMeter {
   readonly #all: SeriesOfLocks;
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
 
-  constructor({ lockName }: Settings, provider: MeterProvider | undefined) {
+  constructor({ lockName }: OtelSettings, provider: MeterProvider | undefined) {
     this.#all = new SeriesOfLocks(lockName);
     this.#instruments = new Instruments(provider, instrumentsOf);
   }
 
-  listen(listening: Listening): void {
+  listen(listening: EventListening): void {
     listening.to(events.releaseFailed, (event) => {
       const { attributes } = this.#all.of(event);
       this.#instruments.current.releases.add(1, { ...attributes, [ERROR_TYPE]: errorType(event.error) });

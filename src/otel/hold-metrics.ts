@@ -1,9 +1,9 @@
 import type { Meter, MeterProvider, ObservableResult } from "@opentelemetry/api";
 import { type AcquireEvent, events } from "../events.js";
 import { END, LOSS_REASON } from "./attributes.js";
-import type { Settings } from "./config.js";
+import type { OtelSettings } from "./config.js";
 import { HOLD_BOUNDARIES, Instruments } from "./instruments.js";
-import type { Listening } from "./listening.js";
+import type { EventListening } from "./listening.js";
 import { LiveHolds } from "./live-holds.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { SeriesOfLocks } from "./series.js";
@@ -19,10 +19,10 @@ interface EndedHold {
 export class HoldMetrics implements MetricGroupMeter {
   readonly #all: SeriesOfLocks;
   readonly #live = new LiveHolds();
-  readonly #clock: Settings["clock"];
+  readonly #clock: OtelSettings["clock"];
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
 
-  constructor({ lockName, clock }: Settings, provider: MeterProvider | undefined) {
+  constructor({ lockName, clock }: OtelSettings, provider: MeterProvider | undefined) {
     const [all, live] = [new SeriesOfLocks(lockName), this.#live];
     const nowMs = () => clock.monotonicMs();
     this.#all = all;
@@ -31,9 +31,11 @@ export class HoldMetrics implements MetricGroupMeter {
     this.#instruments = new Instruments(provider, make, ({ end }) => end());
   }
 
-  listen(listening: Listening): void {
+  listen(listening: EventListening): void {
     listening.toTrace(events.acquire, { ended: (event) => this.#began(event) });
-    listening.to(events.release, (event) => this.#ended(event, "released"));
+    listening.to(events.release, (event) =>
+      this.#ended(event, event.error === undefined ? "released" : "failed"),
+    );
     listening.to(events.leaseAbandoned, (event) => this.#ended(event, "abandoned"));
     listening.to(events.leaseLost, (event) => {
       this.#ended(event, "lost");
@@ -59,7 +61,7 @@ export class HoldMetrics implements MetricGroupMeter {
     void this.#instruments.current;
   }
 
-  #ended(hold: EndedHold, how: "released" | "lost" | "abandoned"): void {
+  #ended(hold: EndedHold, how: "released" | "failed" | "lost" | "abandoned"): void {
     const { attributes } = this.#all.of(hold);
     this.#live.ended(hold);
     this.#instruments.current.duration.record(hold.heldMs / 1_000, { ...attributes, [END]: how });

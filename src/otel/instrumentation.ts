@@ -3,11 +3,16 @@ import { VERSION } from "../version.js";
 import { AcquireMetrics } from "./acquire-metrics.js";
 import { traceAcquisitions } from "./acquire-spans.js";
 import { CommandMetrics } from "./command-metrics.js";
-import { type HoldfastInstrumentationConfig, type MetricGroup, type Settings, settingsOf } from "./config.js";
+import {
+  type HoldfastInstrumentationConfig,
+  type MetricGroup,
+  type OtelSettings,
+  settingsOf,
+} from "./config.js";
 import { FailureMetrics } from "./failure-metrics.js";
 import { HoldMetrics } from "./hold-metrics.js";
 import { SCOPE } from "./instruments.js";
-import { Listening } from "./listening.js";
+import { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { RenewalMetrics } from "./renewal-metrics.js";
 
@@ -23,13 +28,13 @@ export class HoldfastInstrumentation implements Disposable {
   readonly instrumentationName: string = SCOPE;
   readonly instrumentationVersion: string = VERSION;
   #config: HoldfastInstrumentationConfig;
-  #settings: Settings;
+  #settings: OtelSettings;
   #meterProvider: MeterProvider | undefined;
   #tracerProvider: TracerProvider | undefined;
   /** Of the groups that are enabled; undefined until they are first needed. */
   #meters: readonly MetricGroupMeter[] | undefined;
   /** Undefined while it is disabled. */
-  #listening: Listening | undefined;
+  #listening: EventListening | undefined;
 
   /**
    * Enables it, unless `enabled` is false.
@@ -44,7 +49,7 @@ export class HoldfastInstrumentation implements Disposable {
   /** Begins to listen. Calls and holds that have begun before are not counted, but for the ends of holds. Twice is harmless. */
   enable(): this {
     if (this.#listening !== undefined) return this;
-    const listening = new Listening();
+    const listening = new EventListening();
     this.#listening = listening;
     traceAcquisitions(listening, this.#settings, this.#tracerProvider);
     this.#meters ??= metersOf(this.#settings, this.#meterProvider);
@@ -98,7 +103,7 @@ export class HoldfastInstrumentation implements Disposable {
   }
 }
 
-function metersOf(settings: Settings, provider: MeterProvider | undefined): readonly MetricGroupMeter[] {
+function metersOf(settings: OtelSettings, provider: MeterProvider | undefined): readonly MetricGroupMeter[] {
   const makes: Readonly<Record<MetricGroup, () => MetricGroupMeter>> = {
     acquire: () => new AcquireMetrics(settings, provider),
     hold: () => new HoldMetrics(settings, provider),

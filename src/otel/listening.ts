@@ -5,7 +5,7 @@ import type { EventChannel, TraceChannel } from "../events.js";
  * What listens to events, until it is stopped. No handler throws, as a listener that throws ends the process: the first failure is told by
  * `diag`, with the name of the channel, and the others of that channel are dropped.
  */
-export class Listening {
+export class EventListening {
   readonly #ends: (() => void)[] = [];
 
   /** @param handle gets each event of the channel */

@@ -10,7 +10,7 @@ interface LiveHold {
 }
 
 /** A hold as events tell it. */
-interface ToldHold {
+interface EventHold {
   readonly name: string;
   readonly holder: string;
 }
@@ -19,7 +19,7 @@ interface ToldHold {
 export class LiveHolds {
   readonly #live = new Map<string, LiveHold>();
 
-  began(hold: ToldHold, series: Series, startMs: number): void {
+  began(hold: EventHold, series: Series, startMs: number): void {
     const id = idOf(hold);
     const live = this.#live.get(id);
     if (live === undefined) this.#live.set(id, { series, startMs, count: 1 });
@@ -28,7 +28,7 @@ export class LiveHolds {
   }
 
   /** Harmless for one that was not counted: it began earlier, or belongs to a joint lock. */
-  ended(hold: ToldHold): void {
+  ended(hold: EventHold): void {
     const id = idOf(hold);
     const live = this.#live.get(id);
     if (live === undefined) return;
@@ -52,6 +52,6 @@ export class LiveHolds {
 }
 
 /** A thread may hold several locks, and the holder has no space in it. */
-function idOf({ name, holder }: ToldHold): string {
+function idOf({ name, holder }: EventHold): string {
   return `${holder} ${name}`;
 }

@@ -3,7 +3,7 @@ import { events, type LeaseLostEvent } from "../events.js";
 import { LOSS_REASON } from "./attributes.js";
 import { neverThrowing } from "./listening.js";
 
-interface ToldHold {
+interface HeldBody {
   readonly name: string;
   readonly holder: string;
 }
@@ -22,14 +22,14 @@ class OpenSpans {
     );
   }
 
-  add(hold: ToldHold, span: Span): void {
+  add(hold: HeldBody, span: Span): void {
     const id = idOf(hold);
     const spans = this.#spans.get(id);
     if (spans === undefined) this.#spans.set(id, new Set([span]));
     else spans.add(span);
   }
 
-  delete(hold: ToldHold, span: Span): void {
+  delete(hold: HeldBody, span: Span): void {
     const id = idOf(hold);
     const spans = this.#spans.get(id);
     spans?.delete(span);
@@ -49,7 +49,7 @@ class OpenSpans {
 }
 
 /** A thread may hold several locks, and the holder has no space in it. */
-function idOf({ name, holder }: ToldHold): string {
+function idOf({ name, holder }: HeldBody): string {
   return `${holder} ${name}`;
 }
 

@@ -2,7 +2,7 @@ import type { Meter, MeterProvider } from "@opentelemetry/api";
 import { events } from "../events.js";
 import { ERROR_TYPE, errorType } from "./attributes.js";
 import { Instruments, LATENESS_BOUNDARIES, SIZE_BOUNDARIES } from "./instruments.js";
-import type { Listening } from "./listening.js";
+import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 
 /** Measures how the watchdog renews leases. */
@@ -13,7 +13,7 @@ export class RenewalMetrics implements MetricGroupMeter {
     this.#instruments = new Instruments(provider, instrumentsOf);
   }
 
-  listen(listening: Listening): void {
+  listen(listening: EventListening): void {
     listening.to(events.renewalDone, ({ lateMs, locks }) => {
       const { lateness, size } = this.#instruments.current;
       lateness.record(lateMs / 1_000);

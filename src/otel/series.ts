@@ -1,6 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 import { LOCK_KIND, LOCK_NAME } from "./attributes.js";
-import type { Settings } from "./config.js";
+import type { OtelSettings } from "./config.js";
 
 /** What is counted by the same attributes. */
 export class Series {
@@ -18,10 +18,10 @@ const MOST_SERIES = 2_000;
 
 /** The series of locks: one for each kind, or for each kind and name that the option `lockName` makes. */
 export class SeriesOfLocks {
-  readonly #lockName: Settings["lockName"];
+  readonly #lockName: OtelSettings["lockName"];
   readonly #series = new Map<string, Series>();
 
-  constructor(lockName: Settings["lockName"]) {
+  constructor(lockName: OtelSettings["lockName"]) {
     this.#lockName = lockName;
   }
 

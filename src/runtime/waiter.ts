@@ -262,5 +262,7 @@ export class Waiter extends Link {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
     if (this.#signal !== undefined) unheed(this.#signal, this);
+    // What knows of the call still is not to keep what its caller's context has.
+    this.context = undefined;
   }
 }

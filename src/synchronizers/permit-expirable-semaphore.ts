@@ -286,12 +286,22 @@ export class LeasingSemaphore
   async #releaseHeld(hold: PermitHold): Promise<void> {
     const { ids, heldMs, about } = hold;
     hold.release();
-    if (!(await releaseWhatIsLeft(this.count, ids))) {
+    const tell = (failed?: { readonly error: unknown }) => {
+      if (!events.release.hasSubscribers) return;
+      events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1, ...failed });
+    };
+    let isReleased: boolean;
+    try {
+      isReleased = await releaseWhatIsLeft(this.count, ids);
+    } catch (error) {
+      tell({ error });
+      throw error;
+    }
+    if (!isReleased) {
       hold.wasGone();
       throw lateRelease(this.name, hold);
     }
-    if (!events.release.hasSubscribers) return;
-    events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
+    tell();
   }
 
   /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */

@@ -75,6 +75,8 @@ const named: Readonly<Record<string, (name: Mapping["name"]) => Touched>> = {
   lock: (name) => queued(name("order")),
   "non-reentrant": (name) => queued(name("order")),
   fenced: (name) => queued(name("order")),
+  // It has a place in the queue, and hears of no turn.
+  spin: (name) => ({ ...queued(name("order")), channels: mutex(name("order")).channels }),
   fair: (name) => fair(name("order")),
   "non-reentrant fair": (name) => fair(name("order")),
   read: (name) => readWrite(name("order")),

@@ -271,7 +271,7 @@ describe("an SDK that throws", () => {
   });
 });
 
-describe.each(["docs/guide/opentelemetry.md", "src/otel/README.md"])("%s", (file) => {
+describe.each(["docs/guide/opentelemetry.md"])("%s", (file) => {
   const page = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
   const table = markdownTables(page).find(({ columns }) => columns[0] === "Group");
   const code = (cell = "") => /`(.+)`/.exec(cell)?.[1] ?? "";

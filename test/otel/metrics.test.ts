@@ -43,6 +43,35 @@ describe("a call is measured", () => {
     });
   });
 
+  test.each([
+    ["lock", (holdfast: Holdfast) => holdfast.getLock("a").lock()],
+    [
+      "permit-expirable-semaphore",
+      (holdfast: Holdfast) => holdfast.getPermitExpirableSemaphore("s").acquire(),
+    ],
+  ])("whose release fails: its hold is over, of a %s", async (kind, take) => {
+    const { holdfast, clock, driver, server } = open();
+    const { points } = otel.instrument({ clock });
+    await holdfast.getPermitExpirableSemaphore("s").trySetPermits(1);
+    const lease = await take(holdfast);
+    await clock.advance(1_000);
+    const script = kind === "lock" ? "lock-release" : "permit-release";
+    for (let i = 0; i < 10; i += 1) void driver.next(neverDeliver, script);
+    const failed = "unlock" in lease ? lease.unlock() : lease.release();
+    failed.catch(() => undefined);
+    await clock.advance(10_000);
+    await expect(failed).rejects.toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE" });
+    const attributes = { "holdfast.lock.kind": kind };
+    expect(await points()).toMatchObject({
+      "holdfast.hold.active": [{ attributes, value: 0 }],
+      "holdfast.hold.age": [{ attributes, value: 0 }],
+      "holdfast.hold.duration": [
+        { attributes: { ...attributes, "holdfast.end": "failed" }, value: times(1, 1) },
+      ],
+    });
+    server.flush();
+  });
+
   test("that waits: it is active, contended, and comes in by the message", async () => {
     const { holdfast, clock, connect } = open();
     const { points } = otel.instrument({ clock });

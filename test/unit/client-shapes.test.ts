@@ -86,6 +86,7 @@ describe("a client of a version that was not tested", () => {
   test("is not refused by its number: npm would fail the installation of whoever has it for something else", () => {
     const { peerDependencies } = description("package.json") as Description;
     expect(peerDependencies).toEqual({
+      "@opentelemetry/api": ">=1.9",
       "@valkey/valkey-glide": ">=2.3",
       fengari: ">=0.1.5",
       ioredis: ">=5",

@@ -243,7 +243,7 @@ describe("the events of locks", () => {
     await time.connect().holdfast.getLock("a").forceUnlock();
   });
 
-  test("holdfast:lock:release comes when Redis has released, for each hold", async () => {
+  test("holdfast:lock:release comes when Redis has released, for each hold, and with an error where that has failed", async () => {
     const time = open();
     const { holdfast: client, driver } = time;
     const released = recorded(events.release);
@@ -257,7 +257,9 @@ describe("the events of locks", () => {
     expect(released).toEqual([{ ...about, ...A, holder: lease.holder, heldMs: 500, holdCount: 2 }]);
     void driver.next(answerWith(new ServerReplyError("NOPERM")), "lock-release");
     await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE" });
-    expect(released).toHaveLength(1);
+    const error = expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" });
+    const failed = { ...about, ...A, holder: lease.holder, heldMs: 1_500, holdCount: 1, error };
+    expect(released.slice(1)).toEqual([failed]);
     const other = await client.getLock("b").lock();
     await other.unlock();
     const last = { name: "b", kind: "lock", holder: other.holder, heldMs: 0, holdCount: 1 };

@@ -52,6 +52,8 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   // A beat of each, at any time.
   ["UnderWay.#aside", MOST_CLIENTS],
   ["PendingCommand", MOST_CLIENTS],
+  // The context that it was sent in, where calls are traced.
+  ["AsyncResource", MOST_CLIENTS],
   ["TracedCommand", MOST_CLIENTS],
   ["TracedCommand.#locks", MOST_CLIENTS],
   ["TracedCommand.#tries", MOST_CLIENTS],

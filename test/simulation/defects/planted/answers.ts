@@ -76,8 +76,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/contention.ts",
-        find: "...found, ttlMs, own });",
-        replace: "...found, holder: client.id, ttlMs, own });",
+        find: "...found, ttlMs, own };",
+        replace: "...found, holder: client.id, ttlMs, own };",
       },
     ],
   },
@@ -89,8 +89,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/traced.ts",
-        find: "    asyncEnd.publish(event);\n",
-        replace: "    asyncEnd.publish(event);\n    asyncEnd.publish(event);\n",
+        find: "  asyncEnd.publish(event);\n",
+        replace: "  asyncEnd.publish(event);\n  asyncEnd.publish(event);\n",
       },
     ],
   },

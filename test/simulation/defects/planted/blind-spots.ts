@@ -134,8 +134,8 @@ export const blindSpotDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/tally.ts",
-        find: "if (stats !== undefined) stats.lost += 1;",
-        replace: "if (stats !== undefined) stats.lost = 1;",
+        find: "if (stats !== undefined) stats.losses += 1;",
+        replace: "if (stats !== undefined) stats.losses = 1;",
       },
     ],
   },

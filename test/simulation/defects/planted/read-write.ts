@@ -102,8 +102,8 @@ export const readWriteDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/write-release.lua",
-        find: 'redis.call("DEL", lock)\n  end\n  publish(channel, "1")',
-        replace: 'redis.call("DEL", lock)\n    publish(channel, "1")\n  end',
+        find: 'return publish(channel, "1"), longest == 0',
+        replace: 'return longest == 0 and publish(channel, "1") or 0, longest == 0',
       },
     ],
   },

@@ -234,9 +234,9 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: ACQUIRE,
-        find: 'local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)',
+        find: 'local added = redis.pcall("ZADD", queue, place, client)',
         replace:
-          'local added = redis.pcall("ZADD", queue, string.format("%.0f", place), client)\n  redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)',
+          'local added = redis.pcall("ZADD", queue, place, client)\n  redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)',
       },
     ],
   },
