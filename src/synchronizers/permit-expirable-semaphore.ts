@@ -286,22 +286,20 @@ export class LeasingSemaphore
   async #releaseHeld(hold: PermitHold): Promise<void> {
     const { ids, heldMs, about } = hold;
     hold.release();
-    const tell = (failed?: { readonly error: unknown }) => {
-      if (!events.release.hasSubscribers) return;
-      events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1, ...failed });
-    };
     let isReleased: boolean;
     try {
       isReleased = await releaseWhatIsLeft(this.count, ids);
     } catch (error) {
-      tell({ error });
+      if (events.release.hasSubscribers)
+        events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1, error });
       throw error;
     }
     if (!isReleased) {
       hold.wasGone();
       throw lateRelease(this.name, hold);
     }
-    tell();
+    if (!events.release.hasSubscribers) return;
+    events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
   }
 
   /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */
