@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
+import type { PermitWish } from "../../src/protocol/permit-calls.js";
 import {
-  type PermitWish,
   permitAcquire,
   permitCancel,
   permitConfirm,
