@@ -5,7 +5,6 @@ import { readCounter } from "../protocol/stored-numbers.js";
 import { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity, LockKind } from "./lock-kind.js";
-import { look } from "./look.js";
 import { reentrantLock } from "./reentrant-lock.js";
 
 /** A lock that gives a fencing token with each lease. Source: Redisson's RFencedLock. */
@@ -33,7 +32,7 @@ export class FencedLeaseLock extends LeaseLock<FencedHeldLease> implements Fence
 
   async getToken(): Promise<bigint | null> {
     const { key } = this.identity;
-    const { token } = await look(this.identity);
+    const { token } = await this.look();
     if (token === null) return null;
     const counter = readCounter(token);
     if (counter === undefined) throw new WrongTypeError(fencingTokenKey(key), "string", "fencing counter");

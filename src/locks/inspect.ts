@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { withToken } from "../printed.js";
-import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { LockRecord } from "../protocol/inspect-scripts.js";
 import { MODE_FIELD } from "../protocol/names.js";
 import { readCounter, readHoldCount } from "../protocol/stored-numbers.js";
 import { look } from "./look.js";

@@ -12,6 +12,7 @@ import {
   type UnlockOptions,
 } from "../options.js";
 import { showInLogs } from "../printed.js";
+import type { LockRecord } from "../protocol/inspect-scripts.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { type Acquired, isTraced, traced } from "../runtime/traced.js";
 import type { Body, Scope } from "../threads/scope.js";
@@ -22,7 +23,6 @@ import { extend } from "./extend.js";
 import { checkKept, keep, notKept } from "./keep.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { look } from "./look.js";
 import { release } from "./release.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, Wish } from "./wish.js";
@@ -130,7 +130,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   async isLocked(): Promise<boolean> {
-    return this.#lock.kind.isHeld(await look(this.#lock));
+    return this.#lock.kind.isHeld(await this.look());
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
@@ -153,11 +153,19 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     if (stay === undefined) return 0;
     // The lock was handed over: Redis gets the field of this stay by `lock-succeed`, which holds the turn until it is answered.
     if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
-    return Number((await look(this.#lock)).fields[stay.field] ?? 0);
+    return Number((await this.look()).fields[stay.field] ?? 0);
   }
 
   async remainTimeToLive(): Promise<number> {
-    return (await look(this.#lock)).ttlMs;
+    return (await this.look()).ttlMs;
+  }
+
+  /** All that Redis has about it. */
+  protected async look(): Promise<LockRecord> {
+    const lock = this.#lock;
+    lock.client.assertOpen(lock);
+    const { look } = await import("./look.js");
+    return look(lock);
   }
 
   release(hold: Hold): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Client } from "../client.js";
 import type { Reentry } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
+import type { LockRecord } from "../protocol/inspect-scripts.js";
 import type { AcquireAnswer, AcquireCall } from "../protocol/lock-calls.js";
-import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
 import type { Stay } from "../threads/stay.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";

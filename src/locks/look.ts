@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
-import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
+import { type LockRecord, lockInspect } from "../protocol/inspect-scripts.js";
 import {
   fairQueueKey,
   fencingTokenKey,

@@ -1,4 +1,4 @@
-import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { LockRecord } from "../protocol/inspect-scripts.js";
 import { MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
 import {
   MARK_MS,

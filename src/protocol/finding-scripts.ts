@@ -1,7 +1,7 @@
 import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
+import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./inspect-scripts.js";
 import * as scripts from "./later-scripts.js";
-import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./lock-scripts.js";
 import { fairQueueKey, fencingTokenKey, permitLeasesKey, waitingKey } from "./names.js";
 import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";

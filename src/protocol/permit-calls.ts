@@ -32,7 +32,7 @@ export interface Lot {
 }
 
 /** A request for permits to either kind of semaphore; each sends as much of it as it needs. */
-export interface PermitWish extends Looking, Lot {
+export interface PermitWish extends ToSemaphore, Lot {
   /** "<client id>:<number>" of the asking call, under which permits are saved up. */
   readonly owner: string;
   /** For how long permits are to be saved up for the owner; 0: not at all. */

@@ -9,7 +9,7 @@ end`;
 export const nowMs = `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`;
 
-const request = `local UNDONE = "undone:0"
+export const request = `local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -507,66 +507,7 @@ end
 return others
 end`;
 
-export const permitsOut = `local PERMANENT = 922337203685477
-local LONGEST_COUNT, ID_BYTES = 17, 16
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-local function hex(id)
-local digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return digit(high) .. digit(value - 16 * high)
-end)
-return digits
-end
-local function short_count_of(key)
-local length = redis.pcall("STRLEN", key)
-local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
-local stored = is_short and redis.call("GET", key)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
-local function count_between(leases, least, most)
-return redis.call("ZCOUNT", leases, least, most)
-end
-local function taken_in(found)
-local taken = {}
-for at = 1, #found, 2 do
-local ends_ms = tonumber(found[at + 1]) or PERMANENT
-if #found[at] == ID_BYTES and ends_ms > now_ms then
-taken[#taken + 1] = hex(found[at])
-taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-end
-end
-return taken
-end`;
-
-export const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
-local function waiting_clients(queue, may_read)
-local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
-if type(count) ~= "number" or count == 0 then
-return {}, 0
-end
-if count > MOST_CLIENTS_READ then
-return {}, count
-end
-if may_read and not may_read(queue, count) then
-return {}, 0
-end
-local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
-if found.err then
-return {}, 0
-end
-for _, client in ipairs(found) do
-if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
-return {}, 0
-end
-end
-return found, #found > 0 and count or 0
-end`;
-
-const announce = `local look = nil
+export const announce = `local look = nil
 local function announce(channel, available)
 local waiting = look and look(available) or 0
 return waiting + (available >= 1 and publish(channel, string.format("%.0f", available)) or 0)
@@ -649,7 +590,7 @@ end
 return answer, available and announce(semaphore.channel, total) or 0
 end`;
 
-const savedPermits = `local function saved_for(saved)
+export const savedPermits = `local function saved_for(saved)
 local record = redis.call("GET", saved)
 if not record then
 return nil, 0
@@ -681,7 +622,7 @@ write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 10
 return true
 end`;
 
-const permitQueue = `local TURN_MS, TOLD = 1500, "told:"
+export const permitQueue = `local TURN_MS, TOLD = 1500, "told:"
 local MOST_LINES = 100
 local QUEUE_MS = "600000"
 local function wanted_by(line)
@@ -1528,59 +1469,6 @@ end
 return replies`,
 );
 
-export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
-  "lock-inspect",
-  `${nowMs}
-${permitsOut}
-${waitingClients}
-local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
-local MOST_SHOWN = "1000"
-local function of_type(key, kind)
-return redis.call("TYPE", key).ok == kind
-end
-local kind = redis.call("TYPE", lock).ok
-local fields = kind == "hash" and redis.call("HGETALL", lock) or {}
-local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
-local counter = of_type(token, "string") and redis.call("GET", token)
-local function listeners()
-local counts = redis.pcall("PUBSUB", count, unpack(ARGV, 2))
-if counts.err then
-return false
-end
-local sum = 0
-for at = 2, #counts, 2 do
-sum = sum + counts[at]
-end
-return sum
-end
-local function permits()
-local number = kind == "string" and short_count_of(lock)
-if not number or not of_type(leases, "zset") then
-return number and { number }
-end
-local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
-return { number, counts[1], counts[2], taken_in(first) }
-end
-local clients, client_count = {}, 0
-if waiting then
-clients, client_count = waiting_clients(waiting)
-end
-return {
-now_ms,
-kind,
-redis.call("PTTL", lock),
-fields,
-waiters,
-counter,
-count ~= "" and listeners(),
-permits() or false,
-clients,
-client_count,
-}`,
-);
-
 export const lockKeep: ScriptSource = /* @__PURE__ */ scriptSource(
   "lock-keep",
   `${publish}
@@ -1903,10 +1791,6 @@ ${savedPermits}
 local saved, owner = KEYS[3], ARGV[5]
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[4] }
 local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
-if KEYS[5] then
-${permitQueue}
-look_into(KEYS[5], saved, ARGV[4], ARGV[7])
-end
 local function cancel()
 local foreign = foreign_semaphore(semaphore)
 or foreign_type(saved, "string")
@@ -1962,34 +1846,6 @@ for i, leases in ipairs(KEYS) do
 replies[i + 1] = confirm({ leases = leases }, raw_ids(ARGV[i]))
 end
 return replies`,
-);
-
-export const permitLeave: ScriptSource = /* @__PURE__ */ scriptSource(
-  "permit-leave",
-  `${nowMs}
-${request}
-${savedPermits}
-${publish}
-${announce}
-${permitQueue}
-local waiting = { queue = KEYS[2], saved = KEYS[3], channel = ARGV[1], counts_all = ARGV[3] == "1" }
-local function is_first(line, told)
-for _, other in ipairs(lines_of(waiting, MOST_LINES)) do
-if other == line or not told[other] then
-return other == line
-end
-end
-return false
-end
-local function leave(line)
-if not place_of(waiting, line) then
-return 0
-end
-local was_first = is_first(line, told_lines(waiting))
-forget(waiting, line)
-return tell_waiting(waiting, not foreign_count(KEYS[1]) and count_of(KEYS[1]) or 0, was_first)
-end
-return { now_ms, { "left", leave(ARGV[2]) } }`,
 );
 
 export const permitLook: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -2429,10 +2285,6 @@ ${announce}
 ${savedPermits}
 local permits, saved, channel, owner, wanted = KEYS[1], KEYS[3], ARGV[4], ARGV[5], ARGV[6]
 local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
-if KEYS[4] then
-${permitQueue}
-look_into(KEYS[4], saved, channel, ARGV[7])
-end
 local function cancel()
 local foreign = foreign_count(permits) or foreign_type(saved, "string") or foreign_type(request.requests, "hash")
 if foreign then

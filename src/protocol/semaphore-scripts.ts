@@ -68,19 +68,8 @@ function cancelArgs({ id, memoryMs, settled }: RepeatableRequest): (string | num
 export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.semaphoreCancel,
   replicated: "if possible",
-  keys: ({ count, request, looks }) => [
-    count,
-    request.requests,
-    savedPermitsKey(count),
-    ...(looks ? [waitingKey(count)] : []),
-  ],
-  args: ({ request, channel, owner, permits, looks }) => [
-    ...cancelArgs(request),
-    channel,
-    owner,
-    permits,
-    ...(looks ? lookArgs(looks) : []),
-  ],
+  keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
+  args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
   reply: countAnswer<CancelledRequest>({ cancelled: [] }),
 });
 
@@ -148,20 +137,8 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = de
 export const permitCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.permitCancel,
   replicated: "if possible",
-  keys: ({ count, request, looks }) => [
-    count,
-    request.requests,
-    savedPermitsKey(count),
-    permitLeasesKey(count),
-    ...(looks ? [waitingKey(count)] : []),
-  ],
-  args: ({ request, channel, owner, ids, looks }) => [
-    ...cancelArgs(request),
-    channel,
-    owner,
-    ids.join(""),
-    ...(looks ? lookArgs(looks) : []),
-  ],
+  keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
+  args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
   reply: countAnswer<CancelledRequest>({ cancelled: [] }),
 });
 
@@ -190,22 +167,6 @@ export const permitRelease: Script<Looking & WithIds, CountAnswer<PermitRelease>
     ...(looks ? lookArgs(looks) : []),
   ],
   reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
-});
-
-interface Leaving extends AskingLine {
-  readonly count: string;
-  readonly channel: string;
-}
-
-/** Takes a line out of the queue; see permit-leave.lua. */
-export const permitLeave: Script<
-  Omit<Leaving, "way">,
-  CountAnswer<{ readonly status: "left" }>
-> = defineScript({
-  source: scripts.permitLeave,
-  keys: ({ count }) => [count, ...lookKeys(count)],
-  args: ({ channel, line, countsAll }) => [channel, line, countsAll ? 1 : 0],
-  reply: countAnswer({ left: [] }),
 });
 
 /** Changes when leases end, all or none; see permit-set-lease.lua. */

@@ -193,6 +193,8 @@ export class WaitLine implements LineHearer {
 
   /** This client has set another TTL. Where the lock ends sooner than the line knows, the head asks then. */
   endsIn(ms: number): void {
+    // The answer to a question that is under way may be older, and is read later.
+    if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
     if (askAgainMs >= this.#askAgainMs) return;
     this.#askAgainMs = askAgainMs;

@@ -129,8 +129,7 @@ export class PermitCommand implements Patience {
 
   #cancel(request: OpenRequest, patience?: Patience): Promise<Decided<CancelledRequest>> {
     const { count, cancel } = this.#asker.source;
-    const looks = count.client.lines.look(count.channel);
-    return decide(count, request, cancel, (next) => ({ ...this.#wish(next, 0), looks }), patience);
+    return decide(count, request, cancel, (next) => this.#wish(next, 0), patience);
   }
 
   #wish(request: RepeatableRequest, saveMs: number): PermitWish {

@@ -1,6 +1,5 @@
 import { clientChannel } from "../protocol/names.js";
 import type { AskingLine } from "../protocol/permit-calls.js";
-import { permitLeave } from "../protocol/semaphore-scripts.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import type { Count } from "./count.js";
 
@@ -37,6 +36,7 @@ export function leavePermitQueue({ client, key, channel }: Count, permits: numbe
   const leaving = { count: key, channel, line: `${client.id}:${permits}`, countsAll: client.lines.countsAll };
   client.inBackground(async () => {
     try {
+      const { permitLeave } = await import("../protocol/permit-leave-script.js");
       await client.commands.exchange(permitLeave, key, () => leaving);
     } finally {
       line.wake();

@@ -35,7 +35,7 @@ const walks: Readonly<
   "red lock of three: lock()": [14, 157, 47, 14],
   "red lock of three: unlock()": [22, 101, 34, 7],
   "lock: using()": [11, 189, 53, 13],
-  "lock: using() in using()": [25, 232, 56, 14],
+  "lock: using() in using()": [25, 231, 56, 14],
   "semaphore: acquire()": [3, 114, 32, 6],
   "semaphore: tryAcquire() that is refused": [3, 103, 28, 6],
   "semaphore: acquire() of another client, until it sleeps": [10, 140, 39, 6],

@@ -4,7 +4,7 @@ import { clientSettings } from "../../src/client-options.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { ClientClosedError } from "../../src/errors.js";
 import { type CommandEvent, events } from "../../src/events.js";
-import { lockInspect } from "../../src/protocol/lock-scripts.js";
+import { lockInspect } from "../../src/protocol/inspect-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import { answerWith, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
 import { aboutOf, endRecordings, recorded, recordedEnds } from "../support/run/recorded-events.js";

@@ -4,7 +4,8 @@ import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driv
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { findChannels } from "../../src/protocol/finding-scripts.js";
-import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
+import { lockInspect } from "../../src/protocol/inspect-scripts.js";
+import { lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import type { Patience } from "../../src/runtime/patience.js";
 import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { YOU_ARE_NEXT } from "../../src/protocol/messages.js";
 import { watched } from "../support/run/watched.js";
 import { asksInVain, LOCK, listeningLine, TTL_MS } from "../support/worlds/listening-line.js";
 
@@ -27,6 +28,17 @@ describe("a line that leaves the lock to others", () => {
     line.freed(2);
     expect(line.shouldAsk()).toBe(false);
   });
+});
+
+test("a line that hears, while it asks, that it is the next one asks again, as the answer may be older [own-118]", async () => {
+  const { clock, line, head } = await listeningLine();
+  await clock.advance(TTL_MS + 2);
+  expect(head.isAsleep).toBe(false);
+  line.asking();
+  line.called(YOU_ARE_NEXT);
+  line.seenHeld({ holder: "somebody", ttlMs: TTL_MS, own: false });
+  line.stands({ stands: true, waits: true, ahead: 1, isTold: true }, TTL_MS);
+  expect(line.shouldAsk()).toBe(true);
 });
 
 test("a TTL of which less than a millisecond is left is waited for, and not the safety period", async () => {

@@ -12,9 +12,6 @@
   ARGV[4]  channel    where waiters listen
   ARGV[5]  owner      of the request: nothing is saved up for it any more
   ARGV[6]  permitIds  32 hexadecimal digits for each permit: given back if they were granted
-  then, for a client that knows of others that wait:
-  KEYS[5]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
-  ARGV[7]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
   Returns  { serverMs, answer }:
            { "cancelled", 0 }
@@ -28,11 +25,6 @@
 local saved, owner = KEYS[3], ARGV[5]
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[4] }
 local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
-
-if KEYS[5] then
-  --@include permit-queue
-  look_into(KEYS[5], saved, ARGV[4], ARGV[7])
-end
 
 local function cancel()
   local foreign = foreign_semaphore(semaphore)

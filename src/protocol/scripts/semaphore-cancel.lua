@@ -11,9 +11,6 @@
   ARGV[4]  channel    where waiters listen
   ARGV[5]  owner      of the request: nothing is saved up for it any more
   ARGV[6]  wanted     integer > 0, permits: given back if they were granted
-  then, for a client that knows of others that wait:
-  KEYS[4]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
-  ARGV[7]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
   Returns  { serverMs, answer }:
            { "cancelled", 0 }
@@ -25,11 +22,6 @@
 --@include saved-permits
 local permits, saved, channel, owner, wanted = KEYS[1], KEYS[3], ARGV[4], ARGV[5], ARGV[6]
 local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
-
-if KEYS[4] then
-  --@include permit-queue
-  look_into(KEYS[4], saved, channel, ARGV[7])
-end
 
 local function cancel()
   local foreign = foreign_count(permits) or foreign_type(saved, "string") or foreign_type(request.requests, "hash")

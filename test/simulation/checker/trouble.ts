@@ -96,6 +96,11 @@ export class Trouble {
     return this.#woes.some(({ sort, untilUs }) => untilUs >= sinceUs && sorts.includes(sort));
   }
 
+  /** Whether all that has happened is of these sorts. */
+  isOnly(...sorts: readonly string[]): boolean {
+    return this.#woes.every(({ sort }) => sorts.includes(sort));
+  }
+
   /** Whether anything of these sorts has happened at all. */
   happened(...sorts: readonly string[]): boolean {
     return this.#woes.some(({ sort }) => sorts.includes(sort));

@@ -33,6 +33,7 @@ export const THEFTS = [
   "server-clock-step",
   "server ahead takes over",
 ];
+const MOVES = ["slot moves", "slot moves on", "slot moves ahead of a replica"];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
 const ECHO_US = 2_000_000;
 
@@ -74,8 +75,9 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
 }
 
-/** Whether it takes or frees locks whose queues are all that they have beside their keys. */
+/** Whether it takes or frees locks whose queues are all that they have beside their keys, and had all its time for that. */
 function isAboutOneKey({ asked, call, scene }: Failed): boolean {
+  if (!scene.trouble.isOnly(...MOVES)) return false;
   const isPlain = (name: string) =>
     scene.shared.some(
       (each) => each.name === name && (each.kind === "lock" || each.kind === "non-reentrant"),

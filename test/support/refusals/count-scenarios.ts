@@ -13,12 +13,12 @@ import {
   savedPermitsKey,
   waitingKey,
 } from "../../../src/protocol/names.js";
+import { permitLeave } from "../../../src/protocol/permit-leave-script.js";
 import { presenceLeave, presenceList, presenceTell } from "../../../src/protocol/presence-scripts.js";
 import {
   permitAcquire,
   permitCancel,
   permitConfirm,
-  permitLeave,
   permitLook,
   permitRelease,
   permitRenew,
@@ -154,11 +154,6 @@ export const countScenarios = {
   "semaphore-cancel": [
     scenario("granted", semaphoreCancel, wish, [...five, ...answered("granted:5"), ...saved(OWNER)]),
     scenario("not granted", semaphoreCancel, wish, [...five, ...settled]),
-    scenario("to those that wait", semaphoreCancel, { ...wish, looks }, [
-      ...five,
-      ...answered("granted:5"),
-      ...queue,
-    ]),
   ],
   "semaphore-drain": [
     scenario("five permits", semaphoreDrain, asked, [...five, ...settled]),
@@ -185,7 +180,6 @@ export const countScenarios = {
   "permit-cancel": [
     scenario("granted", permitCancel, wish, [...five, ...leased, ...answered("granted:5"), ...saved(OWNER)]),
     scenario("not granted", permitCancel, wish, [...five, ...settled]),
-    scenario("to those that wait", permitCancel, { ...wish, looks }, [...five, ...leased, ...queue]),
   ],
   "permit-release": [
     scenario("given back", permitRelease, wish, [...five, ...leased, ...settled]),

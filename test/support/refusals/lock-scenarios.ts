@@ -7,11 +7,11 @@ import {
   readForceUnlock,
   writeForceUnlock,
 } from "../../../src/protocol/force-unlock-scripts.js";
+import { lockInspect } from "../../../src/protocol/inspect-scripts.js";
 import type { AcquireItem, Release } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
-  lockInspect,
   lockKeep,
   lockRelease,
   lockRenew,

@@ -7,3 +7,4 @@ import "../../../src/locks/inspect.js";
 import "../../../src/presence/fleet.js";
 import "../../../src/presence/presence.js";
 import "../../../src/synchronizers/seen-semaphore.js";
+import "../../../src/protocol/permit-leave-script.js";

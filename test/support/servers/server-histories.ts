@@ -8,11 +8,11 @@ import {
   readForceUnlock,
   writeForceUnlock,
 } from "../../../src/protocol/force-unlock-scripts.js";
+import { lockInspect } from "../../../src/protocol/inspect-scripts.js";
 import type { AcquireCall, AcquireItem, Release, Renewal } from "../../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockConfirm,
-  lockInspect,
   lockKeep,
   lockRelease,
   lockRenew,

@@ -10,8 +10,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lease-lock.ts",
-        find: "return Number((await look(this.#lock)).fields[stay.field] ?? 0);",
-        replace: "return Math.min(1, Number((await look(this.#lock)).fields[stay.field] ?? 0));",
+        find: "return Number((await this.look()).fields[stay.field] ?? 0);",
+        replace: "return Math.min(1, Number((await this.look()).fields[stay.field] ?? 0));",
       },
     ],
   },
@@ -23,7 +23,7 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lease-lock.ts",
-        find: "return Number((await look(this.#lock)).fields[stay.field] ?? 0);",
+        find: "return Number((await this.look()).fields[stay.field] ?? 0);",
         replace: "return stay.inRedis.count;",
       },
     ],

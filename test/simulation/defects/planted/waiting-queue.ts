@@ -144,7 +144,7 @@ export const waitingQueueDefects: readonly Defect[] = [
     origin: "the queue of a plain lock",
     kinds: KINDS,
     edits: [
-      { file: "src/locks/leave-queue.ts", find: "client.lines.of(lock.id)?.wake();", replace: "" },
+      { file: "src/locks/leave-queue.ts", find: "client.lines.of(id)?.wake();", replace: "" },
       { file: "src/runtime/wait-lines.ts", find: "line?.ears?.hasLeft();", replace: "" },
     ],
   },
@@ -263,6 +263,20 @@ export const waitingQueueDefects: readonly Defect[] = [
       {
         file: "src/threads/stay.ts",
         find: "if (holdCount === 1 && this.lock.queues) this.lock.kind.leaveQueue?.(this.lock);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "next-forgotten-by-an-older-answer",
+    promise: "The second of a queue asks when what was given to the first has run out.",
+    shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
+    origin: "own-118",
+    kinds: KINDS,
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: 'if (this.head?.isAsleep === false) this.wake("timer");',
         replace: "",
       },
     ],
