@@ -4,6 +4,7 @@ import {
   announce,
   fairKeys,
   fairQueue,
+  leasedPermits,
   letEnd,
   nowMs,
   permitQueue,
@@ -484,6 +485,32 @@ end
 return { now_ms, { "left", leave(ARGV[2]) } }`,
 );
 
+export const permitSetTotal: ScriptSource = /* @__PURE__ */ scriptSource(
+  "permit-set-total",
+  `${nowMs}
+${request}
+${publish}
+${announce}
+${leasedPermits}
+local total = tonumber(ARGV[6])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+local available = count_of(semaphore.permits)
+local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
+if available and now_total == total then
+return record(request, "set", available)
+end
+local left, change = (available or 0) + total - now_total, milliseconds(total - now_total)
+local answer = record(request, "set", left)
+if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+redis.call("INCRBY", semaphore.permits, change)
+end
+announce(semaphore.channel, left)
+return answer
+end) }`,
+);
+
 export const presenceLeave: ScriptSource = /* @__PURE__ */ scriptSource(
   "presence-leave",
   `${nowMs}
@@ -625,4 +652,53 @@ publish(channel, message)
 return { "released" }
 end
 return { now_ms, force_unlock() }`,
+);
+
+export const semaphoreDrain: ScriptSource = /* @__PURE__ */ scriptSource(
+  "semaphore-drain",
+  `${nowMs}
+${request}
+local permits = KEYS[1]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(permits), function()
+local available = math.max(count_of(permits) or 0, 0)
+if available > 0 then
+redis.call("DECRBY", permits, milliseconds(available))
+end
+local answer = try_record(request, "drained", available)
+if not answer and available > 0 then
+redis.call("DECRBY", permits, milliseconds(-available))
+end
+return answer or record(request, "drained", available)
+end) }`,
+);
+
+export const semaphoreResize: ScriptSource = /* @__PURE__ */ scriptSource(
+  "semaphore-resize",
+  `${nowMs}
+${request}
+${publish}
+${announce}
+${leasedPermits}
+local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+even_when_full(request)
+local available = count_of(semaphore.permits)
+if not available then
+return record(request, "absent", 0)
+end
+local now_total = available + redis.call("ZCARD", semaphore.leases)
+if now_total ~= seen then
+return record(request, "changed", now_total)
+end
+local left, change = available + total - now_total, milliseconds(total - now_total)
+local answer = record(request, "set", left)
+if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+redis.call("INCRBY", semaphore.permits, change)
+end
+announce(semaphore.channel, left)
+return answer
+end) }`,
 );

@@ -89,20 +89,6 @@ export const semaphoreAdd: Script<Addition, CountAnswer<Added>> = defineScript({
   reply: countAnswer<Added>({ added: [], absent: [], "too-many": ["available"] }),
 });
 
-interface Drained {
-  readonly status: "drained";
-  readonly permits: number;
-}
-
-/** Takes all permits that are available; see semaphore-drain.lua. */
-export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<Drained>> = defineScript({
-  source: scripts.semaphoreDrain,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests],
-  args: ({ request }) => requestArgs(request),
-  reply: countAnswer<Drained>({ drained: ["permits"] }),
-});
-
 interface WithIds extends Pick<Lot, "ids"> {}
 
 /** Takes leased permits, one for each id; see permit-acquire.lua. */
@@ -179,35 +165,6 @@ export const permitSetLease: Script<
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
   reply: countAnswer({ updated: [], absent: [] }),
-});
-
-/** Changes how many permits there are, in and out; see permit-set-total.lua. */
-export const permitSetTotal: Script<
-  ToSemaphore & { readonly total: number },
-  CountAnswer<{ readonly status: "set" }>
-> = defineScript({
-  source: scripts.permitSetTotal,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, total }) => [...requestArgs(request), channel, total],
-  reply: countAnswer({ set: [] }),
-});
-
-interface Resizing extends ToSemaphore {
-  readonly seen: number;
-  readonly total: number;
-}
-
-/** Changes how many permits either kind of semaphore has, if it has as many as were seen; see semaphore-resize.lua. */
-export const semaphoreResize: Script<
-  Resizing,
-  CountAnswer<{ readonly status: "set" | "absent" | "changed" }>
-> = defineScript({
-  source: scripts.semaphoreResize,
-  replicated: "if possible",
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, seen, total }) => [...requestArgs(request), channel, seen, total],
-  reply: countAnswer({ set: [], absent: [], changed: [] }),
 });
 
 interface PermitLook {

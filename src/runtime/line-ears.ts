@@ -63,16 +63,20 @@ export class LineEars {
     this.#own = new Ear(services, ownChannel, { ...both, onMessage: (text) => line.called(text) });
   }
 
-  /** From now on it relies on its own channel, or on none. */
-  relyOn(ownChannel: string | undefined): void {
+  /** Of permits: from now on it relies on its own channel. */
+  relyOn(ownChannel: string): void {
     const line = this.#line;
-    if (ownChannel === undefined) this.#own = undefined;
-    else
-      this.#own ??= new Ear(this.#services, ownChannel, {
-        onMessage: (text) => line.called(text),
-        onReady: () => line.ready(),
-        onFailure: () => line.failed(),
-      });
+    this.#own ??= new Ear(this.#services, ownChannel, {
+      onMessage: (text) => line.called(text),
+      onReady: () => line.ready(),
+      onFailure: () => line.failed(),
+    });
+  }
+
+  /** Of permits: nobody else has waited for so long that the own channel is closed. @returns true */
+  forgetOwn(): true {
+    this.#own = undefined;
+    return true;
   }
 
   /** What the line relies on. */

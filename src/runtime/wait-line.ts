@@ -104,7 +104,7 @@ export class WaitLine implements LineHearer {
     this.isElsewhere = false;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
     if (this.#services.subscriptions.isOpen(this.ownChannel ?? this.awaited.channel)) this.listen();
-    else if (this.awaited.releasedAs !== undefined && this.ownChannel !== undefined) this.relyOn(undefined);
+    else if (this.awaited.releasedAs !== undefined && this.ears?.forgetOwn()) this.ownChannel = undefined;
     this.head = waiter;
   }
 
@@ -261,12 +261,6 @@ export class WaitLine implements LineHearer {
   listen(): void {
     this.ears ??= new LineEars(this.awaited, this.ownChannel, this.#services, this);
     this.ears.listen();
-  }
-
-  /** Of permits: where this client is told its turn from now on; undefined: it stands in no queue. */
-  relyOn(ownChannel: string | undefined): void {
-    this.ownChannel = ownChannel;
-    this.ears?.relyOn(ownChannel);
   }
 
   heard(message: string): void {

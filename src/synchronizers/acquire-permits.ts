@@ -9,7 +9,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import { CallInLine } from "./call-in-line.js";
 import type { Decided } from "./count.js";
 import { type GrantedPermits, PermitCommand, type PermitSource } from "./permit-command.js";
-import { askingLine, leavePermitQueue, ownChannelOf } from "./permit-queue.js";
+import { askingLine, joinPermitQueue, leavePermitQueue } from "./permit-queue.js";
 import { ASKS_EACH_MS, SavingTurns } from "./saving-turns.js";
 
 /** What one call wants. */
@@ -169,8 +169,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
         // Others were faster after a message that all hear, or are known to wait: from now on a release wakes one of them.
-        if (this.news === "message" || (command.queued !== undefined && (answer.waiting ?? 0) > 0))
-          this.line?.relyOn(ownChannelOf(this.count, this.permits));
+        if (this.line && (this.news === "message" || (command.queued && answer.waiting)))
+          joinPermitQueue(this.count, this.permits, this.line);
         // A copy that is still under way may yet be granted.
         if (answer.repeated) command.takeBack();
         else command.end("nothing");

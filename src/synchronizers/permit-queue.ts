@@ -23,9 +23,10 @@ export function askingLine(
   return waitedFor.has(channel) ? { line: id, way: "asks", countsAll } : undefined;
 }
 
-/** Where a line is told its turn. */
-export function ownChannelOf({ client, channel }: Count, permits: number): string {
-  return clientChannel(channel, `${client.id}:${permits}`);
+/** From now on a line stands in the queue, and is told its turn on a channel of its own. */
+export function joinPermitQueue({ client, channel }: Count, permits: number, line: WaitLine): void {
+  line.ownChannel ??= clientChannel(channel, `${client.id}:${permits}`);
+  line.ears?.relyOn(line.ownChannel);
 }
 
 /** Takes a line out of the queue of which no call waits any more. A call that comes meanwhile asks once more. */
@@ -36,7 +37,7 @@ export function leavePermitQueue({ client, key, channel }: Count, permits: numbe
   const leaving = { count: key, channel, line: `${client.id}:${permits}`, countsAll: client.lines.countsAll };
   client.inBackground(async () => {
     try {
-      const { permitLeave } = await import("../protocol/permit-leave-script.js");
+      const { permitLeave } = await import("../protocol/later-permit-scripts.js");
       await client.commands.exchange(permitLeave, key, () => leaving);
     } finally {
       line.wake();

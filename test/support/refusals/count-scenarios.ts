@@ -6,6 +6,12 @@ import {
   type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
 import {
+  permitLeave,
+  permitSetTotal,
+  semaphoreDrain,
+  semaphoreResize,
+} from "../../../src/protocol/later-permit-scripts.js";
+import {
   permitLeasesKey,
   presenceClientKey,
   presenceClientsKey,
@@ -13,7 +19,6 @@ import {
   savedPermitsKey,
   waitingKey,
 } from "../../../src/protocol/names.js";
-import { permitLeave } from "../../../src/protocol/permit-leave-script.js";
 import { presenceLeave, presenceList, presenceTell } from "../../../src/protocol/presence-scripts.js";
 import {
   permitAcquire,
@@ -23,12 +28,9 @@ import {
   permitRelease,
   permitRenew,
   permitSetLease,
-  permitSetTotal,
   semaphoreAcquire,
   semaphoreAdd,
   semaphoreCancel,
-  semaphoreDrain,
-  semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
 import type { ScriptName } from "../all-scripts.js";
 import { inMs, type Scenario, scenario } from "./scenario.js";
