@@ -85,9 +85,13 @@ export function wrongTurn(
     if (passed !== undefined && after.saved === undefined)
       return `${later} was told its turn, and ${passed[0]} stood before it`;
   }
-  const isLook = looks && (RELEASES[script] === status || line !== undefined);
+  // A line that has no place any more has nothing to leave.
+  const hasLeft = script !== "permit-leave" || was.places.has(line ?? "");
+  const isLook = looks && hasLeft && (RELEASES[script] === status || line !== undefined);
   if (!isLook || after.count === undefined) return undefined;
-  const left = [...is.told.keys()].reduce((sum, other) => sum - wantedBy(other), after.count);
+  // As it is stored: a line that leaves brings back no leases that are over.
+  const stored = Number(server.command("GET", name));
+  const left = [...is.told.keys()].reduce((sum, other) => sum - wantedBy(other), stored);
   const savedFor = after.saved?.permits ?? 0;
   const idle = [...is.places.keys()].find(
     (other) => other !== line && !is.told.has(other) && isHeard(other) && wantedBy(other) <= left - savedFor,
