@@ -639,16 +639,16 @@ local function lines_of(waiting, most)
 return redis.pcall("ZRANGE", waiting.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", milliseconds(most))
 end
 local function told_lines(waiting)
-local found, told = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}
+local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
 for i = 1, #found, 2 do
 local line, told_ms = string.sub(found[i], #TOLD + 1), -tonumber(found[i + 1])
 if math.abs(now_ms - told_ms) < TURN_MS then
-told[line] = told_ms
+told[line], lines[#lines + 1] = told_ms, line
 else
 redis.pcall("ZREM", waiting.queue, found[i], line)
 end
 end
-return told
+return told, lines
 end
 local function tell_waiting(waiting, available, is_first)
 local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
@@ -658,7 +658,7 @@ local left = available
 lines, next_line = lines_of(waiting, most), nil
 for _, line in ipairs(lines) do
 local wanted = wanted_by(line)
-local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36)
+local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36) and wanted == saved
 if told[line] then
 left = left - wanted
 elseif line ~= waiting.line and left - (is_owner and 0 or saved) >= wanted then
@@ -688,14 +688,16 @@ end
 end`;
 
 const permitQuestion = `function waiting.look_ahead()
-waiting.told = told_lines(waiting)
+local lines
+waiting.told, lines = told_lines(waiting)
 waiting.place = place_of(waiting, waiting.line)
 waiting.wanted_ahead, waiting.told_ahead, waiting.until_ms = 0, 0, nil
-for line, told_ms in pairs(waiting.told) do
+for _, line in ipairs(lines) do
+local told_ms = waiting.told[line]
 local place = line ~= waiting.line and place_of(waiting, line)
-if place and place < (waiting.place or math.huge) then
+if place and place < (waiting.place or 2 ^ 53) then
 waiting.wanted_ahead, waiting.told_ahead = waiting.wanted_ahead + wanted_by(line), waiting.told_ahead + 1
-waiting.until_ms = math.min(waiting.until_ms or math.huge, told_ms + TURN_MS - now_ms)
+waiting.until_ms = math.min(waiting.until_ms or TURN_MS, told_ms + TURN_MS - now_ms)
 end
 end
 return waiting.wanted_ahead

@@ -6,14 +6,16 @@
 --@include permit-queue
 -- How many permits were left to lines that were told their turn before it, and how many of the lines before it these are.
 function waiting.look_ahead()
-  waiting.told = told_lines(waiting)
+  local lines
+  waiting.told, lines = told_lines(waiting)
   waiting.place = place_of(waiting, waiting.line)
   waiting.wanted_ahead, waiting.told_ahead, waiting.until_ms = 0, 0, nil
-  for line, told_ms in pairs(waiting.told) do
+  for _, line in ipairs(lines) do
+    local told_ms = waiting.told[line]
     local place = line ~= waiting.line and place_of(waiting, line)
-    if place and place < (waiting.place or math.huge) then
+    if place and place < (waiting.place or 2 ^ 53) then
       waiting.wanted_ahead, waiting.told_ahead = waiting.wanted_ahead + wanted_by(line), waiting.told_ahead + 1
-      waiting.until_ms = math.min(waiting.until_ms or math.huge, told_ms + TURN_MS - now_ms)
+      waiting.until_ms = math.min(waiting.until_ms or TURN_MS, told_ms + TURN_MS - now_ms)
     end
   end
   return waiting.wanted_ahead

@@ -32,16 +32,16 @@ end
 
 -- The lines that were told their turn, and when. One that has not come in time is not there any more.
 local function told_lines(waiting)
-  local found, told = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}
+  local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
   for i = 1, #found, 2 do
     local line, told_ms = string.sub(found[i], #TOLD + 1), -tonumber(found[i + 1])
     if math.abs(now_ms - told_ms) < TURN_MS then
-      told[line] = told_ms
+      told[line], lines[#lines + 1] = told_ms, line
     else
       redis.pcall("ZREM", waiting.queue, found[i], line)
     end
   end
-  return told
+  return told, lines
 end
 
 -- Tells as many of the first lines as there are permits for, but never the asking one. A line for which nobody listens is not there. The
@@ -55,7 +55,7 @@ local function tell_waiting(waiting, available, is_first)
     lines, next_line = lines_of(waiting, most), nil
     for _, line in ipairs(lines) do
       local wanted = wanted_by(line)
-      local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36)
+      local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36) and wanted == saved
       if told[line] then
         left = left - wanted
       elseif line ~= waiting.line and left - (is_owner and 0 or saved) >= wanted then
