@@ -22,10 +22,14 @@ const LATER = [
   "lock-force-unlock",
   "lock-inspect",
   "lock-inspect-many",
+  "permit-leave",
+  "permit-set-total",
   "presence-leave",
   "presence-list",
   "presence-tell",
   "read-write-force-unlock",
+  "semaphore-drain",
+  "semaphore-resize",
 ];
 
 /** @typedef {{ include?: string | undefined, text: string }} Part what a script or an include (its name) has of its own */

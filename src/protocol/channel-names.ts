@@ -39,7 +39,11 @@ export function readingsOf(channel: string): readonly ChannelReading[] {
       ...all("lock", rawsOf(rest)),
       ...all("lock", rawsOf(rest.replace(WAITER, ""), rest)).map((one) => ({ ...one, ofOne: true as const })),
     ];
-  if (ofSemaphore !== undefined) return all("semaphore", rawsOf(ofSemaphore));
+  if (ofSemaphore !== undefined)
+    return [
+      ...all("semaphore", rawsOf(ofSemaphore)),
+      ...all("semaphore", rawsOf(ofSemaphore.replace(WAITER, ""), ofSemaphore)),
+    ];
   const isLatch = channel.startsWith(`${latch}{`) && channel.endsWith("}");
   return all("count-down-latch", isLatch ? [channel.slice(latch.length + 1, -1)].filter(isName) : []);
 }

@@ -23,6 +23,8 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: RepeatableReq
 /** The decision of a script about a number of permits, or about the count of a latch. */
 export interface Decision {
   readonly status: string;
+  /** Of a semaphore: 0 when no client is known to wait for permits. A line of its queue that asks is told how it stands. */
+  readonly waiting?: number;
 }
 
 /** The answer of such a script: the decision, or why there is none. */
@@ -38,14 +40,14 @@ type NumbersOf<Decided extends Decision> = {
 
 type NumberOf<Decided extends Decision, Status> = Decided extends Decision
   ? Status extends Decided["status"]
-    ? Exclude<keyof Decided, "status">
+    ? Exclude<keyof Decided, keyof Decision>
     : never
   : never;
 
-/** Numbers without a name are dropped. */
+/** Numbers without a name are dropped. A number after the decision says whether clients wait. */
 export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided>) {
   const known = new Map<unknown, readonly PropertyKey[]>(Object.entries(numbers));
-  return ([answer]: readonly RawReply[]): CountAnswer<Decided> => {
+  return ([answer, waiting]: readonly RawReply[]): CountAnswer<Decided> => {
     const [status, ...rest] = list(answer);
     if (status === "late") return { why: status };
     if (status === "wrong-type") return { why: status, type: text(rest[0]) };
@@ -53,7 +55,11 @@ export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided
     if (names === undefined) throw unexpected(`one of ${Object.keys(numbers).join(", ")}`, answer);
     const named = Object.fromEntries(names.map((name, at) => [name, wholeNumber(rest[at] ?? null)]));
     // With what the names of its status promise.
-    return { status, ...named } as unknown as CountAnswer<Decided>;
+    return {
+      status,
+      ...named,
+      ...(typeof waiting === "number" && { waiting }),
+    } as unknown as CountAnswer<Decided>;
   };
 }
 

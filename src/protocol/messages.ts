@@ -30,6 +30,8 @@ export function turnMessage(message: string): TurnMessage | undefined {
 export const YOUR_TURN = "turn";
 /** That it is the first now, as the one before it was given the lock. */
 export const YOU_ARE_NEXT = "next";
+/** Of permits: that it is the first now, and expects releases that do not look into the queue. */
+export const YOU_ARE_FIRST = "first";
 /** What a client is told that has the lock, if calls of it wait for it as well: another client waits in the queue. */
 export const LOOK = "look";
 

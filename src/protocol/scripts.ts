@@ -9,7 +9,7 @@ end`;
 export const nowMs = `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`;
 
-const request = `local UNDONE = "undone:0"
+export const request = `local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -666,13 +666,13 @@ end
 return stands and "stands"
 end`;
 
-const announce = `local function announce(channel, available)
-if available >= 1 then
-publish(channel, string.format("%.0f", available))
-end
+export const announce = `local look = nil
+local function announce(channel, available)
+local waiting = look and look(available) or 0
+return waiting + (available >= 1 and publish(channel, string.format("%.0f", available)) or 0)
 end`;
 
-const leasedPermits = `local PERMANENT = 922337203685477
+export const leasedPermits = `local PERMANENT = 922337203685477
 local MOST_AT_ONCE = 10000
 local function foreign_semaphore(semaphore)
 return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
@@ -746,13 +746,10 @@ end
 for _, id in ipairs(ids) do
 redis.call("ZREM", semaphore.leases, id)
 end
-if available then
-announce(semaphore.channel, total)
-end
-return answer
+return answer, available and announce(semaphore.channel, total) or 0
 end`;
 
-const savedPermits = `local function saved_for(saved)
+export const savedPermits = `local function saved_for(saved)
 local record = redis.call("GET", saved)
 if not record then
 return nil, 0
@@ -782,6 +779,145 @@ end
 redis.call("DEL", saved)
 write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 1000)))
 return true
+end`;
+
+export const permitQueue = `local TURN_MS, TOLD = 1500, "told:"
+local MOST_LINES = 100
+local QUEUE_MS = "600000"
+local function wanted_by(line)
+return tonumber(string.sub(line, 38)) or 2 ^ 53
+end
+local function place_of(waiting, line)
+local score = redis.pcall("ZSCORE", waiting.queue, line)
+return type(score) == "string" and tonumber(score) or nil
+end
+local function forget(waiting, line)
+return redis.pcall("ZREM", waiting.queue, line, TOLD .. line) ~= 0
+end
+local function lines_of(waiting, most)
+return redis.pcall("ZRANGE", waiting.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", milliseconds(most))
+end
+local function told_lines(waiting)
+local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
+for i = 1, #found, 2 do
+local line, told_ms = string.sub(found[i], #TOLD + 1), -tonumber(found[i + 1])
+if math.abs(now_ms - told_ms) < TURN_MS then
+told[line], lines[#lines + 1] = told_ms, line
+else
+redis.pcall("ZREM", waiting.queue, found[i], line)
+end
+end
+return told, lines
+end
+local function tell_waiting(waiting, available, is_first)
+local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
+local lines, next_line, has_told
+for most = 3, MOST_LINES, MOST_LINES - 3 do
+local left = available
+lines, next_line = lines_of(waiting, most), nil
+for _, line in ipairs(lines) do
+local wanted = wanted_by(line)
+local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36) and wanted == saved
+if told[line] then
+left = left - wanted
+elseif line ~= waiting.line and left - (is_owner and 0 or saved) >= wanted then
+if publish(waiting.channel .. ":" .. line, "turn") == 0 and waiting.counts_all then
+forget(waiting, line)
+else
+redis.pcall("ZADD", waiting.queue, milliseconds(-now_ms), TOLD .. line)
+told[line], left, is_first, has_told = now_ms, left - wanted, false, true
+end
+elseif not next_line and line ~= waiting.line then
+next_line = line
+end
+end
+if #lines < most or left < 1 then
+break
+end
+end
+if next_line and (is_first or has_told) then
+publish(waiting.channel .. ":" .. next_line, is_first and "first" or "next")
+end
+return #lines
+end
+local function look_into(queue, saved, channel, counts_all)
+look = function(available)
+return tell_waiting({ queue = queue, saved = saved, channel = channel, counts_all = counts_all == "1" }, available)
+end
+end`;
+
+const permitQuestion = `function waiting.look_ahead()
+local lines
+waiting.told, lines = told_lines(waiting)
+waiting.place = place_of(waiting, waiting.line)
+waiting.wanted_ahead, waiting.told_ahead, waiting.until_ms = 0, 0, nil
+for _, line in ipairs(lines) do
+local told_ms = waiting.told[line]
+local place = line ~= waiting.line and place_of(waiting, line)
+if place and place < (waiting.place or 2 ^ 53) then
+waiting.wanted_ahead, waiting.told_ahead = waiting.wanted_ahead + wanted_by(line), waiting.told_ahead + 1
+waiting.until_ms = math.min(waiting.until_ms or TURN_MS, told_ms + TURN_MS - now_ms)
+end
+end
+return waiting.wanted_ahead
+end
+local function to_the_end()
+local last = redis.pcall("ZRANGE", waiting.queue, "-1", "-1", "WITHSCORES")
+local place = math.max(0, tonumber(last[2] or 0)) + 1
+redis.pcall("ZADD", waiting.queue, milliseconds(place), waiting.line)
+if redis.pcall("PEXPIRE", waiting.queue, QUEUE_MS) ~= 1 then
+forget(waiting, waiting.line)
+end
+waiting.place = place_of(waiting, waiting.line)
+end
+local function standing()
+if waiting.place then
+local before = redis.pcall("ZCOUNT", waiting.queue, "1", "(" .. milliseconds(waiting.place))
+local ahead = (tonumber(before) or 0) - waiting.told_ahead
+return ahead > 0 and 2 or (before == 0 and waiting.is_new and 4 or 3), ahead
+end
+return #lines_of(waiting, 1), 0
+end
+function waiting.entered(left)
+local was_told = waiting.told[waiting.line]
+if waiting.place then
+forget(waiting, waiting.line)
+end
+local had_place = waiting.place
+waiting.place = nil
+if waiting.way == "stays" then
+to_the_end()
+end
+if left >= 1 or had_place and not was_told then
+tell_waiting(waiting, left, had_place and not was_told)
+end
+waiting.look_ahead()
+return (standing())
+end
+function waiting.refused(available, more_ms)
+if waiting.told[waiting.line] then
+redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)
+end
+if waiting.way ~= "asks" then
+if waiting.place then
+redis.pcall("PEXPIRE", waiting.queue, QUEUE_MS)
+else
+to_the_end()
+waiting.is_new = true
+end
+end
+if available - waiting.wanted_ahead >= 1 then
+tell_waiting(waiting, available)
+waiting.look_ahead()
+end
+local stands, ahead = standing()
+if waiting.place then
+more_ms = ahead < 2 and more_ms >= 0 and more_ms + ahead * TURN_MS or -1
+if ahead == 0 and waiting.until_ms then
+more_ms = more_ms < 0 and waiting.until_ms or math.min(more_ms, waiting.until_ms)
+end
+end
+return stands, more_ms
 end`;
 
 const readWriteLook = `local function mode_of(lock)
@@ -1632,6 +1768,12 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
+local waiting = KEYS[5]
+and { queue = KEYS[5], saved = saved, channel = ARGV[5], line = ARGV[10], way = ARGV[11], counts_all = ARGV[12] == "1" }
+if waiting then
+${permitQueue}
+${permitQuestion}
+end
 local function earlier(one_ms, other_ms)
 if one_ms < 0 or other_ms < 0 then
 return math.max(one_ms, other_ms)
@@ -1670,15 +1812,18 @@ end
 local function waits_ms(others)
 return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
-local fresh = false
+local fresh, stands = false, nil
 local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
 fresh = true
 reclaim(semaphore)
 local available = count_of(semaphore.permits)
 local others = saved_for_others(saved, owner)
-if available and available - others >= #ids then
+local ahead = waiting and waiting.look_ahead() or 0
+if available and available - others - ahead >= #ids then
 save_no_more(saved, owner)
-return grant()
+local answer = grant()
+stands = waiting and waiting.entered(available - #ids)
+return answer
 end
 local exists = available and 1 or 0
 available = available or 0
@@ -1687,12 +1832,16 @@ announce(semaphore.channel, available)
 end
 local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
 local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
-return { "short", milliseconds(available), waits_ms(others), saving, exists }
+local more_ms = waits_ms(others)
+if waiting then
+stands, more_ms = waiting.refused(available, more_ms)
+end
+return { "short", milliseconds(available), more_ms, saving, exists }
 end)
 if not fresh and answer[1] == "granted" then
 answer = granted_before()
 end
-return { now_ms, answer }`,
+return { now_ms, answer, stands }`,
 );
 
 export const permitCancel: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -1799,7 +1948,15 @@ ${announce}
 ${leasedPermits}
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
+if KEYS[4] then
+${savedPermits}
+${permitQueue}
+look_into(KEYS[4], KEYS[5], ARGV[5], ARGV[7])
+end
+local waiting = nil
+return {
+now_ms,
+once(request, foreign_semaphore(semaphore), function()
 even_when_full(request)
 local ids = raw_ids(ARGV[6])
 local absent = count_absent(semaphore, ids)
@@ -1807,8 +1964,12 @@ reclaim(semaphore)
 if absent > 0 then
 return record(request, "absent", absent)
 end
-return give_back(semaphore, ids, request, "released")
-end) }`,
+local answer
+answer, waiting = give_back(semaphore, ids, request, "released")
+return answer
+end),
+waiting,
+}`,
 );
 
 export const permitRenew: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -1863,32 +2024,6 @@ end
 if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
 announce(semaphore.channel, 1)
 end
-return answer
-end) }`,
-);
-
-export const permitSetTotal: ScriptSource = /* @__PURE__ */ scriptSource(
-  "permit-set-total",
-  `${nowMs}
-${request}
-${publish}
-${announce}
-${leasedPermits}
-local total = tonumber(ARGV[6])
-local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
-local available = count_of(semaphore.permits)
-local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
-if available and now_total == total then
-return record(request, "set", available)
-end
-local left, change = (available or 0) + total - now_total, milliseconds(total - now_total)
-local answer = record(request, "set", left)
-if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
-redis.call("INCRBY", semaphore.permits, change)
-end
-announce(semaphore.channel, left)
 return answer
 end) }`,
 );
@@ -2104,26 +2239,43 @@ ${announce}
 ${savedPermits}
 local permits, saved, channel, owner, wanted, save_ms = KEYS[1], KEYS[3], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "string"), function()
+local waiting = KEYS[4]
+and { queue = KEYS[4], saved = saved, channel = channel, line = ARGV[9], way = ARGV[10], counts_all = ARGV[11] == "1" }
+if waiting then
+${permitQueue}
+${permitQuestion}
+end
+local stands = nil
+return {
+now_ms,
+once(request, foreign_count(permits) or foreign_type(saved, "string"), function()
 local available = count_of(permits)
 local others = saved_for_others(saved, owner)
-if available and available - others >= tonumber(wanted) then
+local ahead = waiting and waiting.look_ahead() or 0
+if available and available - others - ahead >= tonumber(wanted) then
 save_no_more(saved, owner)
 local left = redis.call("DECRBY", permits, wanted)
 local answer = try_record(request, "granted", left)
 if not answer then
 redis.call("DECRBY", permits, milliseconds(-wanted))
 end
-return answer or record(request, "granted", left)
+answer = answer or record(request, "granted", left)
+stands = waiting and waiting.entered(left)
+return answer
 end
 local exists = available and 1 or 0
 available = available or 0
 if save_ms == "0" and save_no_more(saved, owner) then
 announce(channel, available)
 end
-local saving = save_up(saved, owner, wanted, save_ms)
-return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving, exists }
-end) }`,
+local saving, more_ms = save_up(saved, owner, wanted, save_ms), others > 0 and redis.call("PTTL", saved) or -1
+if waiting then
+stands, more_ms = waiting.refused(available, more_ms)
+end
+return { "short", milliseconds(available), more_ms, saving, exists }
+end),
+stands,
+}`,
 );
 
 export const semaphoreAdd: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -2134,7 +2286,15 @@ ${publish}
 ${announce}
 local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_count(permits), function()
+if KEYS[3] then
+${savedPermits}
+${permitQueue}
+look_into(KEYS[3], KEYS[4], channel, ARGV[9])
+end
+local waiting = nil
+return {
+now_ms,
+once(request, foreign_count(permits), function()
 local available = count_of(permits)
 if not available and ARGV[7] == "1" then
 return record(request, "absent", 0)
@@ -2147,9 +2307,11 @@ local answer = record(request, "added", available + added)
 if is_undone(request, redis.pcall("INCRBY", permits, ARGV[6])) then
 redis.call("INCRBY", permits, ARGV[6])
 end
-announce(channel, available + added)
+waiting = announce(channel, available + added)
 return answer
-end) }`,
+end),
+waiting,
+}`,
 );
 
 export const semaphoreCancel: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -2184,55 +2346,6 @@ forget_settled(request)
 return cancelled
 end
 return { now_ms, cancel() }`,
-);
-
-export const semaphoreDrain: ScriptSource = /* @__PURE__ */ scriptSource(
-  "semaphore-drain",
-  `${nowMs}
-${request}
-local permits = KEYS[1]
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_count(permits), function()
-local available = math.max(count_of(permits) or 0, 0)
-if available > 0 then
-redis.call("DECRBY", permits, milliseconds(available))
-end
-local answer = try_record(request, "drained", available)
-if not answer and available > 0 then
-redis.call("DECRBY", permits, milliseconds(-available))
-end
-return answer or record(request, "drained", available)
-end) }`,
-);
-
-export const semaphoreResize: ScriptSource = /* @__PURE__ */ scriptSource(
-  "semaphore-resize",
-  `${nowMs}
-${request}
-${publish}
-${announce}
-${leasedPermits}
-local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
-local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
-even_when_full(request)
-local available = count_of(semaphore.permits)
-if not available then
-return record(request, "absent", 0)
-end
-local now_total = available + redis.call("ZCARD", semaphore.leases)
-if now_total ~= seen then
-return record(request, "changed", now_total)
-end
-local left, change = available + total - now_total, milliseconds(total - now_total)
-local answer = record(request, "set", left)
-if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
-redis.call("INCRBY", semaphore.permits, change)
-end
-announce(semaphore.channel, left)
-return answer
-end) }`,
 );
 
 export const serverProbe: ScriptSource = /* @__PURE__ */ scriptSource(

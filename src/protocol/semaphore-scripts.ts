@@ -1,80 +1,56 @@
 import { type CountAnswer, countAnswer, type RepeatableRequest, requestArgs } from "./count-scripts.js";
 import { defineScript, type Script } from "./define-script.js";
-import { type Confirmation, type RenewAnswer, type Renewal, renewAnswer } from "./lock-calls.js";
-import { permitLeasesKey, savedPermitsKey } from "./names.js";
+import {
+  type Confirmation,
+  type LookIntoQueue,
+  type RenewAnswer,
+  type Renewal,
+  renewAnswer,
+} from "./lock-calls.js";
+import { permitLeasesKey, savedPermitsKey, waitingKey } from "./names.js";
+import type {
+  Added,
+  Addition,
+  AskingLine,
+  CancelledRequest,
+  Granted,
+  Looking,
+  Lot,
+  PermitDecision,
+  PermitWish,
+  Short,
+  ToSemaphore,
+} from "./permit-calls.js";
 import * as scripts from "./scripts.js";
 
-interface ToSemaphore {
-  readonly count: string;
-  readonly request: RepeatableRequest;
-  readonly channel: string;
-}
-
-/** The permits that a call asks for. */
-export interface Lot {
-  readonly permits: number;
-  /** Of leased permits: 32 hexadecimal digits for each. */
-  readonly ids: readonly string[];
-  /** Of leased permits; 0: they are permanent. */
-  readonly leaseMs: number;
-}
-
-/** A request for permits to either kind of semaphore; each sends as much of it as it needs. */
-export interface PermitWish extends ToSemaphore, Lot {
-  /** "<client id>:<number>" of the asking call, under which permits are saved up. */
-  readonly owner: string;
-  /** For how long permits are to be saved up for the owner; 0: not at all. */
-  readonly saveMs: number;
-}
-
-/** What becomes of a wish for permits. */
-export type PermitDecision = Granted | Short | CancelledRequest | Gone;
-
-interface Granted {
-  readonly status: "granted";
-  /** How many are available still. */
-  readonly available: number;
-  /** Of leased permits: the TTL of the semaphore; -1 without. */
-  readonly ttlMs?: number;
-  /** Of leased permits: after so long the next lease ends; -1: never. */
-  readonly moreMs?: number;
-  /** Of leased permits that a repeat has found: what is left of their lease; -1: all. */
-  readonly leftMs?: number;
-}
-
-interface Short {
-  readonly status: "short";
-  readonly available: number;
-  /** After so long there may be more; -1: that is unknown. */
-  readonly moreMs: number;
-  /** 1: they are saved up; 0: they are not. */
-  readonly saving: number;
-  /** 0: there is no semaphore. */
-  readonly exists: number;
-}
-
-export interface CancelledRequest {
-  readonly status: "cancelled";
-}
-
-/** A repeat has found that they were granted, but that their lease has ended. */
-interface Gone {
-  readonly status: "gone";
-}
-
 const SHORT = ["available", "moreMs", "saving", "exists"] as const;
+
+/** What a call has more that enters the queue of the clients that wait. */
+function askingArgs({ line, way, countsAll }: AskingLine): string[] {
+  return [line, way, countsAll ? "1" : "0"];
+}
+
+/** The same of one that looks there, of keys and of arguments. */
+const lookKeys = (count: string) => [waitingKey(count), savedPermitsKey(count)];
+const lookArgs = ({ countsAll }: Pick<LookIntoQueue, "countsAll">) => [countsAll ? "1" : "0"];
 
 /** Takes permits; see semaphore-acquire.lua. */
 export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
   source: scripts.semaphoreAcquire,
   replicated: true,
-  keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
-  args: ({ request, channel, owner, permits, saveMs }) => [
+  keys: ({ count, request, queued }) => [
+    count,
+    request.requests,
+    savedPermitsKey(count),
+    ...(queued ? [waitingKey(count)] : []),
+  ],
+  args: ({ request, channel, owner, permits, saveMs, queued }) => [
     ...requestArgs(request),
     channel,
     owner,
     permits,
     saveMs,
+    ...(queued ? askingArgs(queued) : []),
   ],
   reply: countAnswer<Granted | Short | CancelledRequest>({
     granted: ["available"],
@@ -97,49 +73,20 @@ export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> 
   reply: countAnswer<CancelledRequest>({ cancelled: [] }),
 });
 
-interface Addition extends ToSemaphore {
-  /** May be negative. */
-  readonly permits: number;
-  readonly mustExist: boolean;
-  /** How many there may be. */
-  readonly most: number;
-}
-
-type Added =
-  | { readonly status: "added" | "absent" }
-  | {
-      readonly status: "too-many";
-      /** How many there are. */
-      readonly available: number;
-    };
-
 /** Gives permits back, or changes their number; see semaphore-add.lua. */
 export const semaphoreAdd: Script<Addition, CountAnswer<Added>> = defineScript({
   source: scripts.semaphoreAdd,
   replicated: "if possible",
-  keys: ({ count, request }) => [count, request.requests],
-  args: ({ request, channel, permits, mustExist, most }) => [
+  keys: ({ count, request, looks }) => [count, request.requests, ...(looks ? lookKeys(count) : [])],
+  args: ({ request, channel, permits, mustExist, most, looks }) => [
     ...requestArgs(request),
     channel,
     permits,
     mustExist ? 1 : 0,
     most,
+    ...(looks ? lookArgs(looks) : []),
   ],
   reply: countAnswer<Added>({ added: [], absent: [], "too-many": ["available"] }),
-});
-
-interface Drained {
-  readonly status: "drained";
-  readonly permits: number;
-}
-
-/** Takes all permits that are available; see semaphore-drain.lua. */
-export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<Drained>> = defineScript({
-  source: scripts.semaphoreDrain,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests],
-  args: ({ request }) => requestArgs(request),
-  reply: countAnswer<Drained>({ drained: ["permits"] }),
 });
 
 interface WithIds extends Pick<Lot, "ids"> {}
@@ -148,14 +95,21 @@ interface WithIds extends Pick<Lot, "ids"> {}
 export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
   source: scripts.permitAcquire,
   replicated: true,
-  keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
-  args: ({ request, channel, owner, ids, saveMs, leaseMs }) => [
+  keys: ({ count, request, queued }) => [
+    count,
+    request.requests,
+    savedPermitsKey(count),
+    permitLeasesKey(count),
+    ...(queued ? [waitingKey(count)] : []),
+  ],
+  args: ({ request, channel, owner, ids, saveMs, leaseMs, queued }) => [
     ...requestArgs(request),
     channel,
     owner,
     ids.join(""),
     saveMs,
     leaseMs,
+    ...(queued ? askingArgs(queued) : []),
   ],
   reply: countAnswer<PermitDecision>({
     granted: ["available", "ttlMs", "moreMs", "leftMs"],
@@ -183,11 +137,21 @@ export type PermitRelease =
     };
 
 /** Gives leased permits back, all or none; see permit-release.lua. */
-export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<PermitRelease>> = defineScript({
+export const permitRelease: Script<Looking & WithIds, CountAnswer<PermitRelease>> = defineScript({
   source: scripts.permitRelease,
   replicated: "if possible",
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, ids }) => [...requestArgs(request), channel, ids.join("")],
+  keys: ({ count, request, looks }) => [
+    count,
+    request.requests,
+    permitLeasesKey(count),
+    ...(looks ? lookKeys(count) : []),
+  ],
+  args: ({ request, channel, ids, looks }) => [
+    ...requestArgs(request),
+    channel,
+    ids.join(""),
+    ...(looks ? lookArgs(looks) : []),
+  ],
   reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
 });
 
@@ -201,35 +165,6 @@ export const permitSetLease: Script<
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
   reply: countAnswer({ updated: [], absent: [] }),
-});
-
-/** Changes how many permits there are, in and out; see permit-set-total.lua. */
-export const permitSetTotal: Script<
-  ToSemaphore & { readonly total: number },
-  CountAnswer<{ readonly status: "set" }>
-> = defineScript({
-  source: scripts.permitSetTotal,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, total }) => [...requestArgs(request), channel, total],
-  reply: countAnswer({ set: [] }),
-});
-
-interface Resizing extends ToSemaphore {
-  readonly seen: number;
-  readonly total: number;
-}
-
-/** Changes how many permits either kind of semaphore has, if it has as many as were seen; see semaphore-resize.lua. */
-export const semaphoreResize: Script<
-  Resizing,
-  CountAnswer<{ readonly status: "set" | "absent" | "changed" }>
-> = defineScript({
-  source: scripts.semaphoreResize,
-  replicated: "if possible",
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, seen, total }) => [...requestArgs(request), channel, seen, total],
-  reply: countAnswer({ set: [], absent: [], changed: [] }),
 });
 
 interface PermitLook {

@@ -8,4 +8,6 @@ export interface Awaited {
   readonly tells?: (message: string) => boolean;
   /** Whether clients wait for it in a queue in Redis, where each is told on a channel of its own. Default: false. */
   readonly queues?: boolean;
+  /** Of permits: the id by which their releases know that they are waited for. A line joins their queue once others are known to wait. */
+  readonly releasedAs?: string;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Subscriptions } from "./subscriptions.js";
+import type { Subscriptions, Unlisten } from "./subscriptions.js";
 
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
 const FIRST_DEAF_MS = 250;
@@ -23,7 +23,7 @@ export interface Hearer {
 export class Ear {
   readonly channel: string;
   /** Ends the listening; undefined while it does not listen. Set by the ear. */
-  unlisten: (() => void) | undefined;
+  unlisten: Unlisten | undefined;
   /** On the monotonic clock: from then on it may listen. The next pause after a failure is `#deafMs`. */
   againMs: number = Number.NEGATIVE_INFINITY;
   readonly #services: EarServices;
@@ -61,9 +61,9 @@ export class Ear {
     this.unlisten = subscriptions.listen(this.channel, listener);
   }
 
-  /** Ends the listening, and forgets that it has failed. */
-  rest(): void {
-    this.unlisten?.();
+  /** Ends the listening, and forgets that it has failed. @param lingers whether it may soon listen again */
+  rest(lingers = true): void {
+    this.unlisten?.(lingers);
     this.unlisten = undefined;
     this.againMs = Number.NEGATIVE_INFINITY;
     this.#deafMs = FIRST_DEAF_MS;

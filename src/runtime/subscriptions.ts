@@ -14,6 +14,9 @@ export interface Listener {
   onFailure(): void;
 }
 
+/** Ends the listening. @param lingers whether the channel is kept open for a while */
+export type Unlisten = (lingers?: boolean) => void;
+
 interface SubscriptionServices {
   readonly driver: Driver;
   readonly commands: Pick<Commands, "publishes" | "timeoutMs" | "about">;
@@ -44,23 +47,23 @@ export class Subscriptions {
   /**
    * Never throws: a failed subscription is told to its listeners, which then go on without messages for a while.
    * @param lingers false for a channel that will not be listened to again
-   * @returns what ends the listening
+   * @returns what ends the listening, and may say otherwise
    */
   listen(
     channel: string,
     listener: Listener,
     { lingers = true }: { readonly lingers?: boolean } = {},
-  ): () => void {
+  ): Unlisten {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();
     // The channel was open before: messages have arrived that this listener did not hear.
     if (entry.open) listener.onReady();
-    return () => {
+    return (stays = lingers) => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
       // By a timer even where the channel does not linger: the call that has waited goes on before UNSUBSCRIBE is sent.
-      entry.lingering = this.#wheel.schedule(lingers ? LINGER_MS : 0, () => this.#close(channel, entry));
+      entry.lingering = this.#wheel.schedule(stays ? LINGER_MS : 0, () => this.#close(channel, entry));
     };
   }
 

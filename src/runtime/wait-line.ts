@@ -45,7 +45,7 @@ export class WaitLine implements LineHearer {
   /** Those behind the head; undefined before the first. */
   #behind: Set<Waiter> | undefined;
   /** Where this client is told that it is its turn in the queue in Redis; undefined where it waits in none. */
-  readonly #ownChannel: string | undefined;
+  ownChannel: string | undefined;
   /** Undefined before it first listens. Set by the line. */
   ears: LineEars | undefined;
   /** Whether the question of the head is to put this client into the queue: it would hear of its turn. */
@@ -66,17 +66,16 @@ export class WaitLine implements LineHearer {
   /** Wakes the head; undefined before it first sleeps. */
   #alarm: LineAlarm | undefined;
 
-  /** @param ownChannel where this client is told that it is its turn; undefined where it waits in no queue */
   constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices) {
     this.awaited = awaited;
     this.#clock = services.clock;
     this.#services = services;
-    this.#ownChannel = ownChannel;
+    this.ownChannel = ownChannel;
   }
 
   /** Whether it waits in a queue in Redis, where it hears of no release that another client of the queue is told of. */
   get hasQueue(): boolean {
-    return this.#ownChannel !== undefined;
+    return this.ownChannel !== undefined;
   }
 
   get length(): number {
@@ -104,7 +103,8 @@ export class WaitLine implements LineHearer {
     this.sighting = undefined;
     this.isElsewhere = false;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (this.#services.subscriptions.isOpen(this.#ownChannel ?? this.awaited.channel)) this.listen();
+    if (this.#services.subscriptions.isOpen(this.ownChannel ?? this.awaited.channel)) this.listen();
+    else if (this.awaited.releasedAs !== undefined && this.ears?.forgetOwn()) this.ownChannel = undefined;
     this.head = waiter;
   }
 
@@ -160,9 +160,8 @@ export class WaitLine implements LineHearer {
     // After a turn that was left to others: this client has freed the lock.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
-    this.queues = polls ? this.#ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
-    if (polls && this.queues)
-      this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
+    this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
+    if (polls && this.queues) this.ears ??= new LineEars(this.awaited, this.ownChannel, this.#services, this);
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
     return news;
@@ -265,19 +264,19 @@ export class WaitLine implements LineHearer {
 
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
-    this.ears ??= new LineEars(this.awaited, this.#ownChannel, this.#services, this);
+    this.ears ??= new LineEars(this.awaited, this.ownChannel, this.#services, this);
     this.ears.listen();
   }
 
   heard(message: string): void {
     const { tells = isWakeUp } = this.awaited;
-    if (!tells(message)) return;
-    if (this.#ownMessage?.ignores()) return;
+    if (!tells(message) || this.#ownMessage?.ignores()) return;
     this.#yields?.used(this.#clock.monotonicMs());
     this.wake("message");
   }
 
   called(message: string): void {
+    if (this.awaited.releasedAs !== undefined) this.ears?.called(message);
     if (message === YOUR_TURN) this.wake("message");
     else if (message === YOU_ARE_NEXT) this.endsIn(GIVEN_MS);
     else if (message === LOOK) this.ears?.mayStand();

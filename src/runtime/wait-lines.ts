@@ -18,14 +18,16 @@ export class WaitLines {
   #lines = new Map<string, WaitLine>();
   #empty = 0;
   /** Whether a server knows all who listen to a channel. */
-  readonly #countsAll: boolean;
+  readonly countsAll: boolean;
+  /** The ids of what may be waited for in a queue in Redis. */
+  readonly waitedFor: LineServices["waitedFor"] = new Map();
   readonly #clientId: string;
 
   /** @param countsAll whether a server knows all who listen to a channel */
   constructor(clientId: string, services: EarServices, countsAll: boolean) {
     this.#clientId = clientId;
-    this.#services = { ...services, usableYield: usableYield(), waitedFor: new Map() };
-    this.#countsAll = countsAll;
+    this.#services = { ...services, usableYield: usableYield(), waitedFor: this.waitedFor };
+    this.countsAll = countsAll;
   }
 
   /**
@@ -64,14 +66,16 @@ export class WaitLines {
 
   /** How a release looks into the queue of a lock in Redis; undefined where nobody is known to stand there. */
   look(lockId: string): LookIntoQueue | undefined {
-    const asOf = this.#services.waitedFor.get(lockId);
+    const asOf = this.waitedFor.get(lockId);
     if (asOf === undefined) return undefined;
-    return { way: this.lengthOf(lockId) === 0 ? "leaves" : "stays", countsAll: this.#countsAll, asOf };
+    return { way: this.lengthOf(lockId) === 0 ? "leaves" : "stays", countsAll: this.countsAll, asOf };
   }
 
-  /** Others have heard of a release of this client, which did not look into the queue: the next one does. */
+  /**
+   * Others have heard of a release of this client, which did not look into the queue, or wait for the same permits: the next release looks.
+   */
   wasHeard(lockId: string): void {
-    const { waitedFor } = this.#services;
+    const { waitedFor } = this;
     if (waitedFor.size < MOST_HEARD) waitedFor.set(lockId, {});
   }
 
@@ -82,7 +86,7 @@ export class WaitLines {
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);
     line?.ears?.hasLeft();
-    const { waitedFor } = this.#services;
+    const { waitedFor } = this;
     if (line === undefined && waitedFor.get(lockId) === asOf) waitedFor.delete(lockId);
   }
 

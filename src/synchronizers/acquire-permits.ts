@@ -2,13 +2,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { NotReplicatedError, type UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { tellsPermits } from "../protocol/messages.js";
-import type { PermitDecision } from "../protocol/semaphore-scripts.js";
+import type { PermitDecision } from "../protocol/permit-calls.js";
 import type { Entrant, Room } from "../runtime/admission.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { CallInLine } from "./call-in-line.js";
 import type { Decided } from "./count.js";
 import { type GrantedPermits, PermitCommand, type PermitSource } from "./permit-command.js";
+import { askingLine, joinPermitQueue, leavePermitQueue } from "./permit-queue.js";
 import { ASKS_EACH_MS, SavingTurns } from "./saving-turns.js";
 
 /** What one call wants. */
@@ -100,9 +101,9 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Others have to do without what is saved up for it. */
+  /** Others have to do without what is saved up for it, or left to it as it was told its turn. */
   get goesFirst(): boolean {
-    return this.#saving !== undefined;
+    return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }
 
   run(): Promise<T> {
@@ -110,7 +111,9 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     const { waits, permits } = this;
     if (events.contended.hasSubscribers) this.#inCallersContext = AsyncLocalStorage.snapshot();
     const begun = this.begin(
-      waits ? { id: `${kind} ${permits}:${key}`, channel, tells: tellsPermits } : undefined,
+      waits
+        ? { id: `${kind} ${permits}:${key}`, channel, releasedAs: channel, tells: tellsPermits }
+        : undefined,
     );
     if (this.#inCallersContext !== undefined && !this.isAsking) this.#tellContended();
     return begun;
@@ -135,7 +138,10 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   admitted(room: Room): void {
-    const command = new PermitCommand(this, this.#turns?.saveMs ?? 0, room);
+    const { line, count, permits } = this;
+    const mayQueue = line !== undefined && (line.queues || count.client.lines.waitedFor.has(count.channel));
+    const queued = mayQueue ? askingLine(count, permits, line) : undefined;
+    const command = new PermitCommand(this, this.#turns?.saveMs ?? 0, room, queued);
     this.attempts += 1;
     if (command.saveMs > 0) this.#saving = command;
     command.send();
@@ -153,6 +159,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
 
   heard(answer: Decided<PermitDecision>, command: PermitCommand): void {
     if (command.saveMs === 0 || answer.status === "granted") this.#saving = undefined;
+    if (command.queued !== undefined) this.#standsBy(answer, command.queued.way === "asks");
     switch (answer.status) {
       case "granted":
         this.#given(answer, command);
@@ -162,6 +169,9 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.available = answer.exists === 0 ? "unset" : answer.available;
         this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
+        // Others were faster after a message that all hear, or are known to wait: from now on a release wakes one of them.
+        if (this.line && (this.news === "message" || (command.queued && answer.waiting)))
+          joinPermitQueue(this.count, this.permits, this.line);
         // A copy that is still under way may yet be granted.
         if (answer.repeated) command.takeBack();
         else command.end("nothing");
@@ -171,6 +181,20 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         command.end("copies");
         this.#useless();
     }
+  }
+
+  /**
+   * Where all calls of the line have given up meanwhile, the question may have put it back into the queue that it has left. Where others
+   * have joined the line, it may wait without a place: the next call asks for one.
+   */
+  #standsBy({ status, waiting = 0 }: Decided<PermitDecision>, takesNoPlace: boolean): void {
+    const { count, line } = this;
+    if (takesNoPlace && waiting > 0) count.client.lines.wasHeard(count.channel);
+    if (takesNoPlace || line === undefined) return;
+    const isGranted = status === "granted";
+    line.ears?.standsFor(waiting, isGranted);
+    if (isGranted && waiting < 2 && line.length > 1) line.wake();
+    leavePermitQueue(count, this.permits, line);
   }
 
   #given(answer: GrantedPermits, command: PermitCommand): void {
@@ -240,8 +264,9 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
 
   /** What comes although the call was cancelled is given back behind the scenes. */
   protected override left(): void {
-    const { source } = this;
+    const { source, line } = this;
     const letGo = () => this.#saving?.letGo();
+    if (line?.ears?.mayWait) leavePermitQueue(this.count, this.permits, line);
     if (this.#late === undefined) {
       letGo();
       return;

@@ -114,9 +114,14 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     permits: number,
     { mustExist = false, goesOn = false }: { readonly mustExist?: boolean; readonly goesOn?: boolean } = {},
   ): Promise<boolean> {
-    const { key, channel } = this.count;
-    const addition = { count: key, channel, permits, mustExist, most: MOST_PERMITS };
-    const added = await change(this.count, semaphoreAdd, (request) => ({ ...addition, request }), { goesOn });
+    const { client, key, channel } = this.count;
+    const { lines } = client;
+    const looks = lines.waitedFor.has(channel) ? lines.look(channel) : undefined;
+    const addition = { count: key, channel, permits, mustExist, most: MOST_PERMITS, looks };
+    const added = await change(this.count, semaphoreAdd, (request) => ({ ...addition, request }), {
+      goesOn,
+      looks,
+    });
     if (added.status === "too-many") {
       throw new RangeError(
         `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${added.available} and ${permits}`,

@@ -28,6 +28,8 @@ export abstract class CallInLine<T> {
   attempts = 0;
   /** What has ended the wait. */
   waitEndedBy: WaitEnd = "free";
+  /** Why it asks; undefined where it stands in no line. */
+  protected news: WaitEnd | undefined;
   /** Whether it has asked or slept. */
   #hasBegun = false;
   #state: CallState = "waiting";
@@ -93,6 +95,7 @@ export abstract class CallInLine<T> {
     try {
       if (line === undefined || (line.head === waiter && line.shouldAsk())) {
         const news = line?.asking();
+        this.news = news;
         if (this.#hasBegun && news !== undefined) this.waitEndedBy = news;
         this.#hasBegun = true;
         this.#state = "asking";

@@ -8,6 +8,7 @@ import {
   type RepeatableRequest,
 } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
+import type { LookIntoQueue } from "../protocol/lock-calls.js";
 import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { forCaller } from "../runtime/for-caller.js";
@@ -131,6 +132,8 @@ interface Persistence<Status> {
   readonly goesOn?: boolean;
   /** What else is done there, once that is decided of which the caller did not hear. Does not reject. */
   readonly after?: (status: Status) => Promise<void>;
+  /** How it looks into the queue of the clients that wait for permits; undefined: it does not. */
+  readonly looks?: LookIntoQueue | undefined;
 }
 
 /**
@@ -141,7 +144,7 @@ export async function change<Input, Told extends Decision>(
   count: Count,
   script: Script<Input, CountAnswer<Told>>,
   input: (request: RepeatableRequest) => Input,
-  { goesOn = false, after }: Persistence<Told["status"]> = {},
+  { goesOn = false, after, looks }: Persistence<Told["status"]> = {},
 ): Promise<Decided<Told>> {
   const request = count.client.requests.begin(count.key);
   const again = () => decide(count, request, script, input);
@@ -152,6 +155,9 @@ export async function change<Input, Told extends Decision>(
   };
   try {
     const decided = await decide(count, request, script, input);
+    const { waiting = -1 } = decided;
+    if (waiting > 0) count.client.lines.wasHeard(count.channel);
+    else if (waiting === 0 && looks !== undefined) count.client.lines.hasLeft(count.channel, looks);
     // A replica that takes over is to know of it as well.
     if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
     else request.end(decided.repeated ? "copies" : "answer");

@@ -1,5 +1,6 @@
 import type { PermitOptions } from "../options.js";
-import { type Lot, permitAcquire, permitCancel } from "../protocol/semaphore-scripts.js";
+import type { Lot } from "../protocol/permit-calls.js";
+import { permitAcquire, permitCancel } from "../protocol/semaphore-scripts.js";
 import { later } from "../runtime/instant.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import { makeTerms, marginMs, type Since, type Terms } from "../threads/terms.js";

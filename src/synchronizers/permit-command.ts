@@ -2,7 +2,13 @@ import type { AsyncResource } from "node:async_hooks";
 import { UnavailableError } from "../errors.js";
 import type { CountAnswer, RepeatableRequest } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
-import type { CancelledRequest, Lot, PermitDecision, PermitWish } from "../protocol/semaphore-scripts.js";
+import type {
+  AskingLine,
+  CancelledRequest,
+  Lot,
+  PermitDecision,
+  PermitWish,
+} from "../protocol/permit-calls.js";
 import type { Room } from "../runtime/admission.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
@@ -52,18 +58,21 @@ export class PermitCommand implements Patience {
   readonly lot: Lot;
   /** For how long permits are to be saved up when there are too few; 0: not at all. */
   readonly saveMs: number;
+  /** How it enters the queue of the clients that wait; undefined where nobody is known to. */
+  readonly queued: AskingLine | undefined;
   readonly #asker: Asker;
   readonly #room: Room;
   readonly #request: OpenRequest;
 
   /** @param room taken for it already */
-  constructor(asker: Asker, saveMs: number, room: Room) {
+  constructor(asker: Asker, saveMs: number, room: Room, queued: AskingLine | undefined) {
     const { count, acquire, lot } = asker.source;
     this.context = asker.waiter.context;
     this.#asker = asker;
     this.#room = room;
     this.script = acquire;
     this.saveMs = saveMs;
+    this.queued = queued;
     this.lot = lot();
     const { leaseMs } = this.lot;
     this.leaseMs = leaseMs > 0 ? leaseMs : Number.POSITIVE_INFINITY;
@@ -79,7 +88,7 @@ export class PermitCommand implements Patience {
   }
 
   input(request: RepeatableRequest): PermitWish {
-    return this.#wish(request, this.saveMs);
+    return { ...this.#wish(request, this.saveMs), queued: this.queued };
   }
 
   decided(answer: Decided<PermitDecision>): void {

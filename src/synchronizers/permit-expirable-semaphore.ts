@@ -4,12 +4,7 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkLease, checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
-import {
-  type PermitRelease,
-  permitLook,
-  permitSetLease,
-  permitSetTotal,
-} from "../protocol/semaphore-scripts.js";
+import { type PermitRelease, permitLook, permitSetLease } from "../protocol/semaphore-scripts.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import {
@@ -152,6 +147,7 @@ export class LeasingSemaphore
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     const setting = { count: key, channel, total: permits };
+    const { permitSetTotal } = await import("../protocol/later-permit-scripts.js");
     await change(this.count, permitSetTotal, (request) => ({ ...setting, request }));
   }
 

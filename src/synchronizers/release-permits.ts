@@ -12,12 +12,14 @@ export function releasePermits(
   ids: readonly string[],
   after?: (status: PermitRelease["status"]) => Promise<void>,
 ): Promise<Decided<PermitRelease>> {
-  const { key, channel } = count;
+  const { client, key, channel } = count;
+  const { lines } = client;
+  const looks = lines.waitedFor.has(channel) ? lines.look(channel) : undefined;
   return change(
     count,
     permitRelease,
-    (request) => ({ count: key, request, channel, ids }),
-    after === undefined ? { goesOn: true } : { goesOn: true, after },
+    (request) => ({ count: key, request, channel, ids, looks }),
+    after === undefined ? { goesOn: true, looks } : { goesOn: true, looks, after },
   );
 }
 

@@ -2,8 +2,9 @@ import { checkClusterKey, checkCount, checkObject, keyOf, known, refuseUnknown, 
 import type { Client } from "../client.js";
 import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
+import { semaphoreResize } from "../protocol/later-permit-scripts.js";
 import { semaphoreChannel } from "../protocol/names.js";
-import { permitRelease, semaphoreResize } from "../protocol/semaphore-scripts.js";
+import { permitRelease } from "../protocol/semaphore-scripts.js";
 import { MOST_PERMITS } from "./any-semaphore.js";
 import { type Count, change } from "./count.js";
 import { idsOf } from "./permit-ids.js";

@@ -3,7 +3,7 @@ import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
-import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
+import { semaphoreAcquire, semaphoreCancel } from "../protocol/semaphore-scripts.js";
 import type { Tally } from "../runtime/tally.js";
 import { surrounded } from "../threads/surrounded.js";
 import {
@@ -194,6 +194,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
   async drainPermits(): Promise<number> {
     const { client, key } = this.count;
     client.assertOpen(this.count);
+    const { semaphoreDrain } = await import("../protocol/later-permit-scripts.js");
     const { permits } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
     client.tally?.permits.took(this.count, permits);
     return permits;

@@ -61,6 +61,7 @@ describe("a channel is read back to its key", () => {
             (channel) => [channel, "lock"] as const,
           ),
           [semaphoreChannel(name), "semaphore"],
+          [clientChannel(semaphoreChannel(name), `${ID}:3`), "semaphore"],
           [latchChannel(name), "count-down-latch"],
         ];
         for (const [channel, of] of all) {
@@ -75,8 +76,10 @@ describe("a channel is read back to its key", () => {
   test("and to no name of which the channel would be another", () => {
     fc.assert(
       fc.property(names, (rest) => {
-        for (const key of keysOf(`redisson_sc:${rest}`))
-          expect(semaphoreChannel(key)).toBe(`redisson_sc:${rest}`);
+        for (const key of keysOf(`redisson_countdownlatch__channel__${rest}`))
+          expect(latchChannel(key)).toBe(`redisson_countdownlatch__channel__${rest}`);
+        const ofSemaphore = keysOf(`redisson_sc:${rest}`).map(semaphoreChannel);
+        for (const channel of ofSemaphore) expect(`redisson_sc:${rest}`.startsWith(channel)).toBe(true);
         const ofLock = keysOf(`redisson_lock__channel:${rest}`).map(lockChannel);
         for (const channel of ofLock) expect(`redisson_lock__channel:${rest}`.startsWith(channel)).toBe(true);
         const ofPair = keysOf(`redisson_rwlock:${rest}`).map(rwChannel);

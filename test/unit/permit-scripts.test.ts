@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { permitSetTotal } from "../../src/protocol/later-permit-scripts.js";
 import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
+import type { PermitWish } from "../../src/protocol/permit-calls.js";
 import {
-  type PermitWish,
   permitAcquire,
   permitCancel,
   permitConfirm,
   permitRelease,
   permitRenew,
   permitSetLease,
-  permitSetTotal,
 } from "../../src/protocol/semaphore-scripts.js";
 import { ScriptServer } from "../support/servers/script-server.js";
 import { newRequest, short } from "../support/worlds/count-requests.js";

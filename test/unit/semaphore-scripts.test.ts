@@ -1,12 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { countLook, countTrySet, latchCountDown } from "../../src/protocol/count-scripts.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
-import {
-  type PermitWish,
-  semaphoreAcquire,
-  semaphoreAdd,
-  semaphoreCancel,
-} from "../../src/protocol/semaphore-scripts.js";
+import type { PermitWish } from "../../src/protocol/permit-calls.js";
+import { semaphoreAcquire, semaphoreAdd, semaphoreCancel } from "../../src/protocol/semaphore-scripts.js";
 import { ScriptServer } from "../support/servers/script-server.js";
 import { newRequest, short } from "../support/worlds/count-requests.js";
 
@@ -108,7 +104,8 @@ describe("a wish for permits that is taken back", () => {
 });
 
 describe("a number", () => {
-  const ADDED = { status: "added" };
+  /** The test listens. */
+  const ADDED = { status: "added", waiting: 1 };
   const COUNTED = { status: "counted" };
 
   test("has a bound, which it may reach", () => {

@@ -14,8 +14,15 @@
   ARGV[7]  permitIds   32 hexadecimal digits for each permit that is wanted
   ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
   ARGV[9]  leaseMs     integer, milliseconds; 0: the permits are permanent
+  then, for a client that knows of others that wait:
+  KEYS[5]  queue       sorted set, where clients wait for permits; see permit-queue.lua
+  ARGV[10] line        "<client id>:<permits>", of the calls that wait with this one
+  ARGV[11] way         "asks", "stands" or "stays"; see permit-question.lua
+  ARGV[12] countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
-  Returns  { serverMs, answer }:
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 when nobody waits there; 1 when other lines do; 2 when the line
+           waits; 3 when it is the first of those that were not told their turn; 4 when
+           it is new as well, and nobody waits before it. The answer is
            { "granted", left, ms, ms, ms }
                                          done, and so many are available still; the TTL of the semaphore, -1 without; after
                                          how many milliseconds the next lease ends, -1: never; of a repeat, what is left
@@ -38,6 +45,11 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
+local waiting = KEYS[5]
+  and { queue = KEYS[5], saved = saved, channel = ARGV[5], line = ARGV[10], way = ARGV[11], counts_all = ARGV[12] == "1" }
+if waiting then
+  --@include permit-question
+end
 
 -- The earlier of two ends, of which each is -1 for none.
 local function earlier(one_ms, other_ms)
@@ -84,15 +96,18 @@ local function waits_ms(others)
   return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
 
-local fresh = false
+local fresh, stands = false, nil
 local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
   fresh = true
   reclaim(semaphore)
   local available = count_of(semaphore.permits)
   local others = saved_for_others(saved, owner)
-  if available and available - others >= #ids then
+  local ahead = waiting and waiting.look_ahead() or 0
+  if available and available - others - ahead >= #ids then
     save_no_more(saved, owner)
-    return grant()
+    local answer = grant()
+    stands = waiting and waiting.entered(available - #ids)
+    return answer
   end
   local exists = available and 1 or 0
   available = available or 0
@@ -101,9 +116,13 @@ local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved,
   end
   local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
   local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
-  return { "short", milliseconds(available), waits_ms(others), saving, exists }
+  local more_ms = waits_ms(others)
+  if waiting then
+    stands, more_ms = waiting.refused(available, more_ms)
+  end
+  return { "short", milliseconds(available), more_ms, saving, exists }
 end)
 if not fresh and answer[1] == "granted" then
   answer = granted_before()
 end
-return { now_ms, answer }
+return { now_ms, answer, stands }

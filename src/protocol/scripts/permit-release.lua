@@ -10,8 +10,13 @@
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     where waiters listen
   ARGV[6]  permitIds   32 hexadecimal digits for each permit
+  then, for a client that knows of others that wait:
+  KEYS[4]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
+  KEYS[5]  saved       string, the owner that permits are saved up for, and how many
+  ARGV[7]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
-  Returns  { serverMs, answer }:
+  Returns  { serverMs, answer, waiting }: waiting is how many have heard of it at this server, and how many lines were found in the
+           queue. The answer is
            { "released", available }  done
            { "absent", number }       so many of them are unknown, or their lease has ended; no other was given back
            { "late" }                 notAfterMs has passed
@@ -23,13 +28,26 @@
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
-  even_when_full(request)
-  local ids = raw_ids(ARGV[6])
-  local absent = count_absent(semaphore, ids)
-  reclaim(semaphore)
-  if absent > 0 then
-    return record(request, "absent", absent)
-  end
-  return give_back(semaphore, ids, request, "released")
-end) }
+if KEYS[4] then
+  --@include saved-permits
+  --@include permit-queue
+  look_into(KEYS[4], KEYS[5], ARGV[5], ARGV[7])
+end
+
+local waiting = nil
+return {
+  now_ms,
+  once(request, foreign_semaphore(semaphore), function()
+    even_when_full(request)
+    local ids = raw_ids(ARGV[6])
+    local absent = count_absent(semaphore, ids)
+    reclaim(semaphore)
+    if absent > 0 then
+      return record(request, "absent", absent)
+    end
+    local answer
+    answer, waiting = give_back(semaphore, ids, request, "released")
+    return answer
+  end),
+  waiting,
+}

@@ -12,8 +12,15 @@
   ARGV[6]  owner       "<client id>:<number>" of the call that asks
   ARGV[7]  wanted      integer > 0, permits
   ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
+  then, for a client that knows of others that wait:
+  KEYS[4]  queue       sorted set, where clients wait for permits; see permit-queue.lua
+  ARGV[9]  line        "<client id>:<permits>", of the calls that wait with this one
+  ARGV[10] way         "asks", "stands" or "stays"; see permit-question.lua
+  ARGV[11] countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
-  Returns  { serverMs, answer }:
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 when nobody waits there; 1 when other lines do; 2 when the line
+           waits; 3 when it is the first of those that were not told their turn; 4 when
+           it is new as well, and nobody waits before it. The answer is
            { "granted", left }           done, and so many are available still
            { "short", available, ms, saving, exists }
                                          not enough for the owner, but after so many milliseconds there may be; -1: unknown;
@@ -30,23 +37,40 @@
 local permits, saved, channel, owner, wanted, save_ms = KEYS[1], KEYS[3], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
-return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "string"), function()
-  local available = count_of(permits)
-  local others = saved_for_others(saved, owner)
-  if available and available - others >= tonumber(wanted) then
-    save_no_more(saved, owner)
-    local left = redis.call("DECRBY", permits, wanted)
-    local answer = try_record(request, "granted", left)
-    if not answer then
-      redis.call("DECRBY", permits, milliseconds(-wanted))
+local waiting = KEYS[4]
+  and { queue = KEYS[4], saved = saved, channel = channel, line = ARGV[9], way = ARGV[10], counts_all = ARGV[11] == "1" }
+if waiting then
+  --@include permit-question
+end
+
+local stands = nil
+return {
+  now_ms,
+  once(request, foreign_count(permits) or foreign_type(saved, "string"), function()
+    local available = count_of(permits)
+    local others = saved_for_others(saved, owner)
+    local ahead = waiting and waiting.look_ahead() or 0
+    if available and available - others - ahead >= tonumber(wanted) then
+      save_no_more(saved, owner)
+      local left = redis.call("DECRBY", permits, wanted)
+      local answer = try_record(request, "granted", left)
+      if not answer then
+        redis.call("DECRBY", permits, milliseconds(-wanted))
+      end
+      answer = answer or record(request, "granted", left)
+      stands = waiting and waiting.entered(left)
+      return answer
     end
-    return answer or record(request, "granted", left)
-  end
-  local exists = available and 1 or 0
-  available = available or 0
-  if save_ms == "0" and save_no_more(saved, owner) then
-    announce(channel, available)
-  end
-  local saving = save_up(saved, owner, wanted, save_ms)
-  return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving, exists }
-end) }
+    local exists = available and 1 or 0
+    available = available or 0
+    if save_ms == "0" and save_no_more(saved, owner) then
+      announce(channel, available)
+    end
+    local saving, more_ms = save_up(saved, owner, wanted, save_ms), others > 0 and redis.call("PTTL", saved) or -1
+    if waiting then
+      stands, more_ms = waiting.refused(available, more_ms)
+    end
+    return { "short", milliseconds(available), more_ms, saving, exists }
+  end),
+  stands,
+}

@@ -11,8 +11,13 @@
   ARGV[6]  added       integer, permits; may be negative
   ARGV[7]  mustExist   1: not where there is no semaphore; 0: it is made
   ARGV[8]  most        integer, permits that there may be
+  then, for a client that knows of others that wait:
+  KEYS[3]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
+  KEYS[4]  saved       string, the owner that permits are saved up for, and how many
+  ARGV[9]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
 
-  Returns  { serverMs, answer }:
+  Returns  { serverMs, answer, waiting }: waiting is how many have heard of it at this server, and how many lines were found in the
+           queue. The answer is
            { "added", available }     done
            { "absent", 0 }            there is no semaphore
            { "too-many", available }  there would be more than there may be
@@ -26,19 +31,30 @@
 local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
-return { now_ms, once(request, foreign_count(permits), function()
-  local available = count_of(permits)
-  if not available and ARGV[7] == "1" then
-    return record(request, "absent", 0)
-  end
-  available = available or 0
-  if added > 0 and available + added > most then
-    return record(request, "too-many", available)
-  end
-  local answer = record(request, "added", available + added)
-  if is_undone(request, redis.pcall("INCRBY", permits, ARGV[6])) then
-    redis.call("INCRBY", permits, ARGV[6])
-  end
-  announce(channel, available + added)
-  return answer
-end) }
+if KEYS[3] then
+  --@include saved-permits
+  --@include permit-queue
+  look_into(KEYS[3], KEYS[4], channel, ARGV[9])
+end
+
+local waiting = nil
+return {
+  now_ms,
+  once(request, foreign_count(permits), function()
+    local available = count_of(permits)
+    if not available and ARGV[7] == "1" then
+      return record(request, "absent", 0)
+    end
+    available = available or 0
+    if added > 0 and available + added > most then
+      return record(request, "too-many", available)
+    end
+    local answer = record(request, "added", available + added)
+    if is_undone(request, redis.pcall("INCRBY", permits, ARGV[6])) then
+      redis.call("INCRBY", permits, ARGV[6])
+    end
+    waiting = announce(channel, available + added)
+    return answer
+  end),
+  waiting,
+}

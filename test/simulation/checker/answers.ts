@@ -18,6 +18,8 @@ export interface Answered {
   readonly numbers: readonly number[];
   /** Whether the request has been decided before. */
   readonly isRepeat: boolean;
+  /** Whether it names the queue of the clients that wait for permits. */
+  readonly looks: boolean;
   readonly before: CountState;
 }
 
@@ -37,7 +39,7 @@ export function parseAnswer({ script, keys, args }: ScriptCall, raw: RawReply): 
     const request = `${requests} ${args[0]}`;
     return { ...answer, request, notAfterMs: Number.POSITIVE_INFINITY, args: args.slice(CANCEL_ARGS) };
   }
-  if (script.name.endsWith("-look") || script.name.startsWith("lock-inspect")) {
+  if (/-(look|leave)$/.test(script.name) || script.name.startsWith("lock-inspect")) {
     return { ...answer, request: undefined, notAfterMs: Number.POSITIVE_INFINITY, args };
   }
   const request = `${requests} ${args[1]}`;

@@ -1,5 +1,6 @@
 import type { Answered } from "./answers.js";
 import { type CountState, PERMANENT_MS, savedForOthers } from "./count-state.js";
+import { leftToThoseBefore } from "./permit-turns.js";
 
 /** What a script is to have done: the state that it leaves, or what is wrong with its answer. */
 export type Effect = { readonly after: Pick<CountState, "count" | "leases"> } | { readonly wrong: string };
@@ -73,13 +74,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "semaphore-acquire": (answered) => {
     const wanted = Number(answered.args[2]);
-    return taken(answered, wanted, ({ count = 0, leases }) => ({ count: count - wanted, leases }));
+    const [, , , , line] = answered.args;
+    return taken(answered, wanted, line, ({ count = 0, leases }) => ({ count: count - wanted, leases }));
   },
   "permit-acquire": (answered) => {
-    const [, , hex, , leaseMs] = answered.args;
+    const [, , hex, , leaseMs, line] = answered.args;
     const ids = hexIds(hex);
     const ends = Number(leaseMs) === 0 ? PERMANENT_MS : answered.before.nowMs + Number(leaseMs);
-    return taken(answered, ids.length, ({ count = 0, leases }) => ({
+    return taken(answered, ids.length, line, ({ count = 0, leases }) => ({
       count: count - ids.length,
       leases: withEnds(leases, ids, () => ends),
     }));
@@ -114,6 +116,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     const lifeMs = ends === PERMANENT_MS ? -1 : (ends ?? nowMs - 2) - nowMs;
     return said(before, [count === undefined ? 0 : 1, count ?? 0, leases.size, lifeMs], numbers);
   },
+  // It changes the queue alone.
+  "permit-leave": ({ before }) => ({ after: before }),
   "latch-count-down": ({ before, numbers: [left] }) => {
     const { count = 0 } = before;
     if (left !== Math.max(count - 1, 0)) return { wrong: `the count was ${count}` };
@@ -135,10 +139,12 @@ const NONE: ReadonlyMap<string, number> = new Map();
 function taken(
   { status, before, args: [, owner = ""] }: Answered,
   wanted: number,
+  line: string | undefined,
   done: (before: CountState) => Pick<CountState, "count" | "leases">,
 ): Effect {
   const { count } = before;
-  const isEnough = count !== undefined && count - savedForOthers(before, owner) >= wanted;
+  const leftToOthers = line === undefined ? 0 : leftToThoseBefore(before.queue, line);
+  const isEnough = count !== undefined && count - savedForOthers(before, owner) - leftToOthers >= wanted;
   if (status === "short") return isEnough ? { wrong: `${count} were available` } : { after: before };
   if (status !== "granted") return { wrong: "the request is new" };
   return isEnough ? { after: done(before) } : { wrong: `only ${count} were available to it` };

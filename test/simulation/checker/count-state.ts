@@ -1,5 +1,6 @@
 import { permitLeasesKey, savedPermitsKey } from "../../../src/protocol/names.js";
 import type { SimServer } from "../world/sim-server.js";
+import { type PermitQueue, readQueue } from "./permit-turns.js";
 
 /** The end of a permanent permit, as Redisson stores it. */
 export const PERMANENT_MS = 922_337_203_685_477;
@@ -12,6 +13,8 @@ export interface CountState {
   readonly leases: ReadonlyMap<string, number>;
   /** For whom permits are saved up, and how many; the owner is "-" while none may be. */
   readonly saved: { readonly owner: string; readonly permits: number } | undefined;
+  /** The lines of clients that wait for permits. */
+  readonly queue: PermitQueue;
   /** On the server's clock. */
   readonly nowMs: number;
 }
@@ -31,6 +34,7 @@ export function readCount(server: SimServer, name: string): CountState {
     count: stored === null ? undefined : Number(stored) + ended,
     leases,
     saved: savedOf(server.command("GET", savedPermitsKey(name))),
+    queue: readQueue(server, name, nowMs),
     nowMs,
   };
 }

@@ -1,4 +1,4 @@
-import { permitLeasesKey } from "../../../src/protocol/names.js";
+import { permitLeasesKey, waitingKey } from "../../../src/protocol/names.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { Stream } from "../chooser/chooser.js";
 import type { Caller } from "../workload/caller.js";
@@ -170,7 +170,16 @@ export abstract class CountWatch implements Watch {
             numbers: numbers.map(Number),
           };
     const { askedUs } = this.#server;
-    const seen = { ...parsed, atUs: this.parts.time.nowUs, askedUs, by, script: call.script.name, before };
+    const looks = call.keys.includes(waitingKey(this.name));
+    const seen = {
+      ...parsed,
+      atUs: this.parts.time.nowUs,
+      askedUs,
+      by,
+      script: call.script.name,
+      before,
+      looks,
+    };
     const decided = this.answers.decided(seen.request);
     const isCancel = call.script.name.endsWith("-cancel");
     return { ...seen, isRepeat: isCancel ? decided?.status === "cancelled" : decided !== undefined };

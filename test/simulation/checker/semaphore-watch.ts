@@ -5,6 +5,7 @@ import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
 import type { CountState } from "./count-state.js";
 import { CountWatch, type WatchParts } from "./count-watch.js";
+import { wrongTurn } from "./permit-turns.js";
 
 /** One that wants permits and may wait for them. */
 export interface Waiting {
@@ -102,6 +103,8 @@ export abstract class SemaphoreWatch extends CountWatch {
 
   protected answered(answered: Answered, after: CountState): void {
     const { args, status, script, before } = answered;
+    const wrong = wrongTurn(this.server, this.name, answered, after);
+    if (wrong !== undefined) this.parts.checker.fail("order", `the queue of "${this.name}": ${wrong}`);
     if (after.saved !== undefined && Number(this.server.command("PTTL", savedPermitsKey(this.name))) < 0) {
       this.parts.checker.fail("leftovers", `"${this.name}": permits are saved up for ever`);
     }

@@ -32,7 +32,7 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["LineAlarm", MOST_KEPT],
   ["OwnMessage", MOST_KEPT],
   // A lock of which others have heard, or which was lost: the next release looks into its queue, if there is one.
-  ["WaitLines.#services.waitedFor", MOST_KEPT],
+  ["WaitLines.waitedFor", MOST_KEPT],
   // What such a line has learnt of how long to leave its lock to others: decision 29.
   ["Yields", MOST_KEPT],
   // Zeros: decision 23. Their sum is counted by itself.

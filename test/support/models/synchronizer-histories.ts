@@ -8,6 +8,11 @@ import {
   latchCountDown,
   type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
+import {
+  permitSetTotal,
+  semaphoreDrain,
+  semaphoreResize,
+} from "../../../src/protocol/later-permit-scripts.js";
 import { permitLeasesKey, requestsKey, savedPermitsKey } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import {
@@ -18,12 +23,9 @@ import {
   permitRelease,
   permitRenew,
   permitSetLease,
-  permitSetTotal,
   semaphoreAcquire,
   semaphoreAdd,
   semaphoreCancel,
-  semaphoreDrain,
-  semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
 import { briefText } from "../run/brief.js";
 import { type InformedStep, meanwhile, type Step, withRepeats, words } from "../servers/command-histories.js";

@@ -6,11 +6,18 @@ import {
   type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
 import {
+  permitLeave,
+  permitSetTotal,
+  semaphoreDrain,
+  semaphoreResize,
+} from "../../../src/protocol/later-permit-scripts.js";
+import {
   permitLeasesKey,
   presenceClientKey,
   presenceClientsKey,
   requestsKey,
   savedPermitsKey,
+  waitingKey,
 } from "../../../src/protocol/names.js";
 import { presenceLeave, presenceList, presenceTell } from "../../../src/protocol/presence-scripts.js";
 import {
@@ -21,12 +28,9 @@ import {
   permitRelease,
   permitRenew,
   permitSetLease,
-  permitSetTotal,
   semaphoreAcquire,
   semaphoreAdd,
   semaphoreCancel,
-  semaphoreDrain,
-  semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
 import type { ScriptName } from "../all-scripts.js";
 import { inMs, type Scenario, scenario } from "./scenario.js";
@@ -34,10 +38,11 @@ import { inMs, type Scenario, scenario } from "./scenario.js";
 const COUNT = "permits";
 const CLIENT = "c0000000-0000-8001-8000-000000000000";
 const OWNER = `${CLIENT}:1`;
-const [REQUESTS, SAVED, LEASES] = [
+const [REQUESTS, SAVED, LEASES, QUEUE] = [
   requestsKey(COUNT, CLIENT),
   savedPermitsKey(COUNT),
   permitLeasesKey(COUNT),
+  waitingKey(COUNT),
 ];
 const channel = "channel";
 /** The text of 16 bytes, and its digits. */
@@ -79,6 +84,17 @@ const leased: Found = [
 const expired: Found = [["ZADD", LEASES, inMs(-1), OLD]];
 const saved = (owner: string): Found => [["SET", SAVED, `${owner}:2:1700000000000`, "PX", 30_000]];
 
+/** Two lines of this client, and one of another, of which the first was told its turn too long ago. */
+const OTHER = "d0000000-0000-8001-8000-000000000000";
+const [LINE, LATE, LAST] = [`${CLIENT}:2`, `${CLIENT}:1`, `${OTHER}:1`];
+const queue: Found = [
+  ["ZADD", QUEUE, 1, LATE, 2, LINE, 3, LAST, -1, `told:${LATE}`],
+  ["PEXPIRE", QUEUE, 600_000],
+];
+const looks = { countsAll: false };
+const queued = { line: LINE, way: "stands", countsAll: false } as const;
+const newcomer = { ...queued, line: `${CLIENT}:3` };
+
 const group = "default";
 const teller = { group, clientId: CLIENT };
 const [CLIENTS, TOLD] = [presenceClientsKey(group), presenceClientKey(group, CLIENT)];
@@ -117,6 +133,11 @@ export const countScenarios = {
     scenario("too few", semaphoreAcquire, { ...wish, saveMs: 3_000 }, [["SET", COUNT, 1]]),
     scenario("too few, saved no more", semaphoreAcquire, wish, [["SET", COUNT, 1], ...saved(OWNER)]),
     scenario("saved for another", semaphoreAcquire, wish, [["SET", COUNT, 3], ...saved("another:1")]),
+    scenario("its turn", semaphoreAcquire, { ...wish, queued }, [...five, ...queue]),
+    scenario("too few, in the queue", semaphoreAcquire, { ...wish, queued: newcomer }, [
+      ["SET", COUNT, 1],
+      ...queue,
+    ]),
     scenario("a repeat", semaphoreAcquire, wish, [...five, ...answered("granted:5")]),
   ],
   "semaphore-add": [
@@ -126,6 +147,10 @@ export const countScenarios = {
     ]),
     scenario("made", semaphoreAdd, { ...asked, permits: 2, mustExist: false, most: 9 }),
     scenario("absent", semaphoreAdd, { ...asked, permits: 2, mustExist: true, most: 9 }),
+    scenario("to those that wait", semaphoreAdd, { ...asked, permits: 2, mustExist: false, most: 9, looks }, [
+      ...five,
+      ...queue,
+    ]),
     scenario("too many", semaphoreAdd, { ...asked, permits: 2, mustExist: true, most: 6 }, five),
   ],
   "semaphore-cancel": [
@@ -147,6 +172,11 @@ export const countScenarios = {
     scenario("too few", permitAcquire, { ...wish, saveMs: 3_000 }, [["SET", COUNT, 1], ...leased]),
     scenario("too few, saved no more", permitAcquire, wish, [["SET", COUNT, 1], ...saved(OWNER)]),
     scenario("saved for another", permitAcquire, wish, [["SET", COUNT, 3], ...saved("another:1")]),
+    scenario("its turn", permitAcquire, { ...wish, queued }, [...five, ...queue]),
+    scenario("too few, in the queue", permitAcquire, { ...wish, queued: newcomer }, [
+      ["SET", COUNT, 1],
+      ...queue,
+    ]),
     scenario("a repeat", permitAcquire, wish, [...five, ...leased, ...answered("granted:5")]),
   ],
   "permit-cancel": [
@@ -159,8 +189,13 @@ export const countScenarios = {
       ...scenario("with those whose lease is over", permitRelease, wish, [...five, ...leased, ...expired]),
       between: ["6"],
     },
+    scenario("to those that wait", permitRelease, { ...wish, looks }, [...five, ...leased, ...queue]),
     scenario("of a deleted semaphore", permitRelease, wish, leased),
     scenario("one is gone", permitRelease, wish, [...five, ["ZADD", LEASES, inMs(50_000), ONE]]),
+  ],
+  "permit-leave": [
+    scenario("the first", permitLeave, { ...asked, ...queued }, [...five, ...queue]),
+    scenario("which does not wait", permitLeave, { ...asked, ...newcomer }, queue),
   ],
   "permit-set-lease": [
     scenario("of two", permitSetLease, wish, [...five, ...leased, ...settled]),

@@ -4,6 +4,8 @@ const NEXT_WAITER =
   "The lock is freed or given up all the same. What is not done is the hand-over: the waiters ask by themselves, every 1.5 s.";
 const SAVING =
   "No permit is granted or given back but with the answer. What was saved up for the call is given up, and without `SET` it may save up again at once.";
+const PERMIT_QUEUE =
+  "A line that waits for permits may have no place in their queue, or not be told its turn: it asks by itself, at the safety period.";
 
 /** What the calls leave that are carried out in part, in the words of the page. Each key that they leave has a TTL. */
 export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
@@ -25,12 +27,15 @@ export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "write-acquire": "The lock is taken. The mark of the wait keeps readers away until its TTL of 4 s.",
   "write-release":
     "The lock is left to the reader, and the writer's field ends with it. The client tries on.",
-  "semaphore-acquire": SAVING,
+  "semaphore-acquire": `${SAVING} ${PERMIT_QUEUE}`,
+  "semaphore-add": PERMIT_QUEUE,
   "semaphore-cancel": SAVING,
-  "permit-acquire": `${SAVING} Permits whose lease is over are available again.`,
+  "permit-acquire": `${SAVING} Permits whose lease is over are available again. ${PERMIT_QUEUE}`,
+  "permit-leave": PERMIT_QUEUE,
   "permit-cancel": SAVING,
   "permit-release":
-    "Permits whose lease is over are available again; those that the call names are not given back.",
+    "Permits whose lease is over are available again; those that the call names are not given back, or they are. " +
+    PERMIT_QUEUE,
   "permit-look": "Permits whose lease is over are available again.",
   "permit-set-lease": "Permits whose lease is over are available again; no lease is changed.",
   "presence-tell":

@@ -82,7 +82,7 @@ local function prolong(semaphore, ids, ends_ms)
   end
 end
 
--- Gives permits back whose leases are there, and records what is available then, or `number`.
+-- Gives permits back whose leases are there, and records what is available then, or `number`. Returns that, and who waits, as `announce`.
 local function give_back(semaphore, ids, request, status, number)
   -- Whether the server would remove them, before they are counted. No permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
@@ -95,8 +95,5 @@ local function give_back(semaphore, ids, request, status, number)
   for _, id in ipairs(ids) do
     redis.call("ZREM", semaphore.leases, id)
   end
-  if available then
-    announce(semaphore.channel, total)
-  end
-  return answer
+  return answer, available and announce(semaphore.channel, total) or 0
 end

@@ -252,4 +252,53 @@ export const permitDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "turn-not-told",
+    promise: "A release wakes the first client that waits for permits.",
+    shows: "Two clients have lost a race, and one of them gives its permits back.",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/permit-queue.lua",
+        find: "if next_line and (is_first or has_told) then",
+        replace: "if next_line and is_first then",
+      },
+      {
+        file: "src/protocol/scripts/include/permit-queue.lua",
+        find: "line ~= waiting.line and left - (is_owner and 0 or saved) >= wanted",
+        replace: "line ~= waiting.line and left - (is_owner and 0 or saved) > wanted",
+      },
+    ],
+  },
+  {
+    name: "turn-taken-by-others",
+    promise: "Clients that wait leave their permits to those that were told their turn before them.",
+    shows: "A client comes back for permits that it has just given to another one.",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/permit-question.lua",
+        find: "return waiting.wanted_ahead",
+        replace: "return 0",
+      },
+    ],
+  },
+  {
+    name: "turn-of-the-last",
+    promise: "A client that waits for permits keeps its place.",
+    shows: "A client that was told its turn finds that others were faster.",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/permit-question.lua",
+        find: 'redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)',
+        replace: "forget(waiting, waiting.line)",
+      },
+      {
+        file: "src/protocol/scripts/include/permit-question.lua",
+        find: "if available - waiting.wanted_ahead >= 1 then",
+        replace: "if available - waiting.wanted_ahead >= 9 then",
+      },
+    ],
+  },
 ];

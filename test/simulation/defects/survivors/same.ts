@@ -15,7 +15,6 @@ export const same: readonly Survivor[] = [
   ]),
   ...alike("equivalent", "Nothing is taken, or added, where there is nothing.", [
     [`${SCRIPTS}/semaphore-drain.lua`, ">-to->=", "if available > 0 then"],
-    [`${SCRIPTS}/semaphore-add.lua`, "12:>-to->=", "if added > 0 and available + added > most then"],
     [`${SCRIPTS}/fair-refresh.lua`, ">-to->=", "#waiters > 0 and read("],
     ["runtime/groups.ts", "<-to-<=", "at < requests.length"],
     ["runtime/watchdog.ts", ">-to->=", "if (unsettled.length > 0)"],

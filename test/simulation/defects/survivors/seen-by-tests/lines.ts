@@ -8,8 +8,8 @@ export const seenInLines: readonly Survivor[] = [
     [
       [
         "runtime/wait-line.ts",
-        "88:call-dropped",
-        "if (this.#services.subscriptions.isOpen(this.#ownChannel ?? this.awaited.channel)) this.listen();",
+        "87:call-dropped",
+        "if (this.#services.subscriptions.isOpen(this.ownChannel ?? this.awaited.channel)) this.listen();",
       ],
     ],
   ),
@@ -102,7 +102,7 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: listens once, however often it is told to, and no more when it is empty",
-    [["runtime/ear.ts", "5:call-dropped", "this.unlisten?.();"]],
+    [["runtime/ear.ts", "5:call-dropped", "this.unlisten?.(lingers);"]],
   ),
   ...alike("a test sees it", "test/unit/wait-lines.test.ts: remembers who was seen, and when", [
     ["runtime/wait-line.ts", "5:assignment-dropped", "this.sighting = { holder, ttlMs, seenMs };"],

@@ -1,0 +1,89 @@
+--[[
+  permit-question: what becomes of a line, `waiting`, of the queue of permit-queue.lua that asks. waiting.way is "asks" for a client that only leaves their
+  permits to those that were told their turn; "stands", if it takes a place in the queue when it is refused; "stays", if it does so
+  also when it gets what it wants.
+]]
+--@include permit-queue
+-- How many permits were left to lines that were told their turn before it, and how many of the lines before it these are.
+function waiting.look_ahead()
+  local lines
+  waiting.told, lines = told_lines(waiting)
+  waiting.place = place_of(waiting, waiting.line)
+  waiting.wanted_ahead, waiting.told_ahead, waiting.until_ms = 0, 0, nil
+  for _, line in ipairs(lines) do
+    local told_ms = waiting.told[line]
+    local place = line ~= waiting.line and place_of(waiting, line)
+    if place and place < (waiting.place or 2 ^ 53) then
+      waiting.wanted_ahead, waiting.told_ahead = waiting.wanted_ahead + wanted_by(line), waiting.told_ahead + 1
+      waiting.until_ms = math.min(waiting.until_ms or TURN_MS, told_ms + TURN_MS - now_ms)
+    end
+  end
+  return waiting.wanted_ahead
+end
+
+local function to_the_end()
+  local last = redis.pcall("ZRANGE", waiting.queue, "-1", "-1", "WITHSCORES")
+  local place = math.max(0, tonumber(last[2] or 0)) + 1
+  redis.pcall("ZADD", waiting.queue, milliseconds(place), waiting.line)
+  if redis.pcall("PEXPIRE", waiting.queue, QUEUE_MS) ~= 1 then
+    forget(waiting, waiting.line)
+  end
+  waiting.place = place_of(waiting, waiting.line)
+end
+
+-- 0: nobody waits; 1: others do; 2: the line waits, behind others that were not told; 3: it is the first of those that were not; 4: it has
+-- found nobody. And how many that were not told stand before it.
+local function standing()
+  if waiting.place then
+    local before = redis.pcall("ZCOUNT", waiting.queue, "1", "(" .. milliseconds(waiting.place))
+    local ahead = (tonumber(before) or 0) - waiting.told_ahead
+    return ahead > 0 and 2 or (before == 0 and waiting.is_new and 4 or 3), ahead
+  end
+  return #lines_of(waiting, 1), 0
+end
+
+-- It has got what it wants, and so many are left. One that was told its turn had been followed by a next one then.
+function waiting.entered(left)
+  local was_told = waiting.told[waiting.line]
+  if waiting.place then
+    forget(waiting, waiting.line)
+  end
+  local had_place = waiting.place
+  waiting.place = nil
+  if waiting.way == "stays" then
+    to_the_end()
+  end
+  if left >= 1 or had_place and not was_told then
+    tell_waiting(waiting, left, had_place and not was_told)
+  end
+  waiting.look_ahead()
+  return (standing())
+end
+
+-- It does not get what it wants. Returns how it stands, and after how many milliseconds it may: more_ms is when there are more, -1: unknown.
+function waiting.refused(available, more_ms)
+  if waiting.told[waiting.line] then
+    redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)
+  end
+  if waiting.way ~= "asks" then
+    if waiting.place then
+      redis.pcall("PEXPIRE", waiting.queue, QUEUE_MS)
+    else
+      to_the_end()
+      waiting.is_new = true
+    end
+  end
+  if available - waiting.wanted_ahead >= 1 then
+    tell_waiting(waiting, available)
+    waiting.look_ahead()
+  end
+  local stands, ahead = standing()
+  if waiting.place then
+    -- The second asks when the first has not; those behind them, by their own clocks.
+    more_ms = ahead < 2 and more_ms >= 0 and more_ms + ahead * TURN_MS or -1
+    if ahead == 0 and waiting.until_ms then
+      more_ms = more_ms < 0 and waiting.until_ms or math.min(more_ms, waiting.until_ms)
+    end
+  end
+  return stands, more_ms
+end

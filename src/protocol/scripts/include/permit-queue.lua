@@ -1,0 +1,87 @@
+--[[
+  permit-queue: the queue of the clients that wait for permits of a semaphore { queue, saved, channel, counts_all, line }: a sorted
+  set. A member "<client id>:<permits>" is a line: the calls of one client that want so many. Its score is its place, from 1 on. No permit
+  is ever taken for a line: it is told its turn, and asks. "told:<client id>:<permits>" says that this was done, and its score when, as epoch
+  milliseconds below 0: for TURN_MS the other lines leave it as many permits.
+  A user without rights to the key, or a key of another type, is as a queue without anybody.
+]]
+--@include announce
+local TURN_MS, TOLD = 1500, "told:"
+-- How many lines one call looks at.
+local MOST_LINES = 100
+-- The queue lives for so long after the latest question of a client that waits. Each asks far more often.
+local QUEUE_MS = "600000"
+
+-- The members that other kinds of queues may have left in the key have no such number.
+local function wanted_by(line)
+  return tonumber(string.sub(line, 38)) or 2 ^ 53
+end
+
+local function place_of(waiting, line)
+  local score = redis.pcall("ZSCORE", waiting.queue, line)
+  return type(score) == "string" and tonumber(score) or nil
+end
+
+local function forget(waiting, line)
+  return redis.pcall("ZREM", waiting.queue, line, TOLD .. line) ~= 0
+end
+
+local function lines_of(waiting, most)
+  return redis.pcall("ZRANGE", waiting.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", milliseconds(most))
+end
+
+-- The lines that were told their turn, and when. One that has not come in time is not there any more.
+local function told_lines(waiting)
+  local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
+  for i = 1, #found, 2 do
+    local line, told_ms = string.sub(found[i], #TOLD + 1), -tonumber(found[i + 1])
+    if math.abs(now_ms - told_ms) < TURN_MS then
+      told[line], lines[#lines + 1] = told_ms, line
+    else
+      redis.pcall("ZREM", waiting.queue, found[i], line)
+    end
+  end
+  return told, lines
+end
+
+-- Tells as many of the first lines as there are permits for, but never the asking one. A line for which nobody listens is not there. The
+-- first that is left hears that it is the next, if others were told before it. is_first: it has become the first otherwise, and hears that.
+local function tell_waiting(waiting, available, is_first)
+  local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
+  local lines, next_line, has_told
+  -- Few are read: as a rule the first takes what there is.
+  for most = 3, MOST_LINES, MOST_LINES - 3 do
+    local left = available
+    lines, next_line = lines_of(waiting, most), nil
+    for _, line in ipairs(lines) do
+      local wanted = wanted_by(line)
+      local is_owner = owner and string.sub(owner, 1, 36) == string.sub(line, 1, 36) and wanted == saved
+      if told[line] then
+        left = left - wanted
+      elseif line ~= waiting.line and left - (is_owner and 0 or saved) >= wanted then
+        if publish(waiting.channel .. ":" .. line, "turn") == 0 and waiting.counts_all then
+          forget(waiting, line)
+        else
+          redis.pcall("ZADD", waiting.queue, milliseconds(-now_ms), TOLD .. line)
+          told[line], left, is_first, has_told = now_ms, left - wanted, false, true
+        end
+      elseif not next_line and line ~= waiting.line then
+        next_line = line
+      end
+    end
+    if #lines < most or left < 1 then
+      break
+    end
+  end
+  if next_line and (is_first or has_told) then
+    publish(waiting.channel .. ":" .. next_line, is_first and "first" or "next")
+  end
+  return #lines
+end
+
+-- From here on each announcement is told to the first lines as well.
+local function look_into(queue, saved, channel, counts_all)
+  look = function(available)
+    return tell_waiting({ queue = queue, saved = saved, channel = channel, counts_all = counts_all == "1" }, available)
+  end
+end
