@@ -846,7 +846,7 @@ return tell_waiting({ queue = queue, saved = saved, channel = channel, counts_al
 end
 end`;
 
-const permitQuestion = `function waiting.look_ahead()
+const permitQuestion = `waiting.look_ahead = function()
 local lines
 waiting.told, lines = told_lines(waiting)
 waiting.place = place_of(waiting, waiting.line)
@@ -878,7 +878,7 @@ return ahead > 0 and 2 or (before == 0 and waiting.is_new and 4 or 3), ahead
 end
 return #lines_of(waiting, 1), 0
 end
-function waiting.entered(left)
+waiting.entered = function(left)
 local was_told = waiting.told[waiting.line]
 if waiting.place then
 forget(waiting, waiting.line)
@@ -894,7 +894,7 @@ end
 waiting.look_ahead()
 return (standing())
 end
-function waiting.refused(available, more_ms)
+waiting.refused = function(available, more_ms)
 if waiting.told[waiting.line] then
 redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)
 end

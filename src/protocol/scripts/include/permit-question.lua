@@ -5,7 +5,7 @@
 ]]
 --@include permit-queue
 -- How many permits were left to lines that were told their turn before it, and how many of the lines before it these are.
-function waiting.look_ahead()
+waiting.look_ahead = function()
   local lines
   waiting.told, lines = told_lines(waiting)
   waiting.place = place_of(waiting, waiting.line)
@@ -43,7 +43,7 @@ local function standing()
 end
 
 -- It has got what it wants, and so many are left. One that was told its turn had been followed by a next one then.
-function waiting.entered(left)
+waiting.entered = function(left)
   local was_told = waiting.told[waiting.line]
   if waiting.place then
     forget(waiting, waiting.line)
@@ -61,7 +61,7 @@ function waiting.entered(left)
 end
 
 -- It does not get what it wants. Returns how it stands, and after how many milliseconds it may: more_ms is when there are more, -1: unknown.
-function waiting.refused(available, more_ms)
+waiting.refused = function(available, more_ms)
   if waiting.told[waiting.line] then
     redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)
   end
