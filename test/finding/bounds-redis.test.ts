@@ -5,6 +5,7 @@ import {
   fairQueueKey as queueOf,
   fencingTokenKey as tokenOf,
   waitingKey,
+  writersQueueKey,
 } from "../../src/protocol/names.js";
 import { sources } from "../support/all-scripts.js";
 import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
@@ -26,6 +27,7 @@ async function inspect(keys: readonly string[]) {
     tokenOf(key),
     permitLeasesKey(key),
     waitingKey(key),
+    writersQueueKey(key),
   ]);
   const answer = await redis.plain.eval(sources["lock-inspect-many"].lua, names.length, ...names, "all");
   return { answer: answer as unknown[], bytes: JSON.stringify(answer).length };

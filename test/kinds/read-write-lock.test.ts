@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../src/locks/lock.js";
-import { readHoldKey, rwChannel } from "../../src/protocol/names.js";
+import { readHoldKey, rwChannel, writersQueueKey } from "../../src/protocol/names.js";
 import { until } from "../support/run/until.js";
 import { watched } from "../support/run/watched.js";
 import { backends, openedFor } from "../support/servers/backends.js";
@@ -246,7 +246,11 @@ describe.each(backends)("on $name", (backend) => {
     const passing = await party().read.tryLock();
     expect(passing?.state).toBe("held");
     expect([...(await server().keys())].sort()).toEqual(
-      [NAME, ...[inside, passing].map((lease) => readHoldKey(NAME, lease?.holder ?? "", 1))].sort(),
+      [
+        NAME,
+        writersQueueKey(NAME),
+        ...[inside, passing].map((lease) => readHoldKey(NAME, lease?.holder ?? "", 1)),
+      ].sort(),
     );
     await passing?.unlock();
     await inside.unlock();

@@ -23,7 +23,8 @@ export const LOCK_ANSWERS = {
   "read-release": ["released", "absent", "late", "wrong-type", "miscounted"],
   "read-renew": ["renewed", "lost"],
   "write-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
-  "write-release": ["released", "absent", "late", "wrong-type", "miscounted"],
+  // Freed, which one has heard of.
+  "write-release": ["1", "released", "absent", "late", "wrong-type", "miscounted"],
   "read-write-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
 };
 
@@ -39,6 +40,7 @@ export const SYNCHRONIZER_ANSWERS = {
   "semaphore-resize": ["set", "absent", "changed", "late", "wrong-type"],
   "permit-acquire": ["granted", "gone", "short", "cancelled", "late", "wrong-type"],
   "permit-cancel": ["cancelled", "wrong-type"],
+  "permit-leave": ["left"],
   "permit-release": ["released", "absent", "late", "wrong-type"],
   "permit-set-lease": ["updated", "absent", "late", "wrong-type"],
   "permit-set-total": ["set", "late", "wrong-type"],

@@ -9,6 +9,7 @@ import {
   type RepeatableRequest,
 } from "../../../src/protocol/count-scripts.js";
 import {
+  permitLeave,
   permitSetTotal,
   semaphoreDrain,
   semaphoreResize,
@@ -71,6 +72,11 @@ function keysOf(name: string): fc.Arbitrary<string> {
   );
 }
 
+/** Of the queue of those that wait for permits. */
+const LINES = ["1", "2"].flatMap((client) =>
+  [1, 3].map((permits) => `${client}0000000-0000-8001-8000-000000000000:${permits}`),
+);
+
 /** So few that they come again, and are cancelled before and after they arrive. */
 const REQUESTS_OF_A_KIND = 4;
 
@@ -95,6 +101,9 @@ const givenOf = (names: Names) =>
     mustExist: fc.boolean(),
     most: fc.constantFrom(6, 2_147_483_647),
     message: fc.constantFrom("", "0", "1"),
+    line: fc.constantFrom(...LINES),
+    way: fc.constantFrom("asks", "stands", "stays", undefined, undefined),
+    countsAll: fc.boolean(),
   });
 
 type Given = ReturnType<typeof givenOf> extends fc.Arbitrary<infer T> ? T : never;
@@ -117,8 +126,19 @@ interface Kind {
 }
 
 const kinds: readonly Kind[] = [
-  { weight: 6, verbs: [semaphoreAcquire, semaphoreAcquire, semaphoreCancel] },
-  { weight: 9, verbs: [permitAcquire, permitAcquire, { ...permitCancel, out: true }] },
+  {
+    weight: 6,
+    verbs: [semaphoreAcquire, { encode: (call) => semaphoreAcquire.encode(asking(call)) }, semaphoreCancel],
+  },
+  {
+    weight: 9,
+    verbs: [
+      permitAcquire,
+      { encode: (call) => permitAcquire.encode(asking(call)) },
+      { ...permitCancel, out: true },
+    ],
+  },
+  { weight: 2, verbs: [permitLeave] },
   { weight: 3, verbs: [{ ...permitRelease, out: true }] },
   {
     weight: 3,
@@ -156,6 +176,11 @@ const kinds: readonly Kind[] = [
   },
   { weight: 3, verbs: [{ encode: resizing }] },
 ];
+
+/** Of a client that knows of others. */
+function asking({ line, way, countsAll, ...call }: Call) {
+  return { ...call, queued: way && { line, way, countsAll } };
+}
 
 /** Mostly of one who has seen what is stored. */
 function resizing({ total, value, anyIds, ...call }: Call): ScriptCall {
