@@ -39,7 +39,10 @@ export class LineEars {
   readonly #waitedFor: Map<string, object>;
   /** Where this client waits in the queue, by the newest answer; undefined before there is one. Set by the ears. */
   place: WaitingPlace | undefined;
-  /** On the monotonic clock, of the first that waits for permits: when it is to hear what all hear, too. */
+  /**
+   * On the monotonic clock, with a channel of its own: when it is to hear what all hear, too, as the first that waits for permits does, or
+   * is to try that once more.
+   */
   #hearsAllFromMs = Number.POSITIVE_INFINITY;
   /** Whether a question may have put it into the queue of those that wait for permits. */
   mayWait = false;
@@ -58,7 +61,15 @@ export class LineEars {
     this.#services = services;
     this.#line = line;
     const both = { onReady: () => line.ready(), onFailure: () => line.failed() };
-    this.#all = new Ear(services, awaited.channel, { ...both, onMessage: (text) => line.heard(text) });
+    const onFailure = () => {
+      if (this.#own !== undefined) this.#hearsAllFromMs = this.#all.againMs;
+      line.failed();
+    };
+    this.#all = new Ear(services, awaited.channel, {
+      ...both,
+      onFailure,
+      onMessage: (text) => line.heard(text),
+    });
     if (ownChannel === undefined) return;
     this.#own = new Ear(services, ownChannel, { ...both, onMessage: (text) => line.called(text) });
   }
@@ -113,7 +124,8 @@ export class LineEars {
 
   #hearAllNow(): void {
     this.#all.listen();
-    this.#hearsAllFromMs = this.#all.unlisten === undefined ? this.#all.againMs : Number.POSITIVE_INFINITY;
+    const isToRetry = this.#own !== undefined && this.#all.unlisten === undefined;
+    this.#hearsAllFromMs = isToRetry ? this.#all.againMs : Number.POSITIVE_INFINITY;
   }
 
   #hearOwn(lingers: boolean): void {
@@ -158,14 +170,19 @@ export class LineEars {
     const { stands, waits, ahead, isTold } = place;
     this.#stands(stands);
     this.place = place;
-    if ((!waits || (ahead < 2 && !isTold)) && isElsewhere) this.#all.listen();
-    else if (this.#own !== undefined) this.#all.rest();
+    if ((!waits || (ahead < 2 && !isTold)) && isElsewhere) {
+      this.#all.listen();
+      if (this.#all.unlisten === undefined) this.#hearsAllFromMs = this.#all.againMs;
+    } else if (this.#own !== undefined) {
+      this.#all.rest();
+      this.#hearsAllFromMs = Number.POSITIVE_INFINITY;
+    }
   }
 
   /** Redis was asked, but not for a place in the queue. */
   hearAll(): void {
     this.place = undefined;
-    this.#all.listen();
+    this.#hearAllNow();
   }
 
   /** A question is about to ask for a place in the queue, whatever becomes of it; or others were heard to wait there. */
