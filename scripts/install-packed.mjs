@@ -5,14 +5,13 @@
  *
  *   node ../../scripts/install-packed.mjs   installs them in the folder where it is called
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNest } from "./build.mjs";
+import { packBuilt } from "./pack.mjs";
 import { mustRun } from "./run-command.mjs";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
  * What is built is packed.
@@ -22,10 +21,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 export async function installPacked(folder) {
   const tarballs = mkdtempSync(join(tmpdir(), "holdfast-packed-"));
   try {
-    const packing = ["pack", "--silent", "--ignore-scripts", "--pack-destination", tarballs];
-    await mustRun("npm", packing, { cwd: root });
-    await mustRun("npm", [...packing, "--workspace", "packages/nestjs"], { cwd: root });
-    const files = readdirSync(tarballs).map((file) => join(tarballs, file));
+    const files = await packBuilt(tarballs, [".", "packages/nestjs"]);
     const installing = ["install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund", ...files];
     await mustRun("npm", installing, { cwd: folder });
   } finally {

@@ -4,10 +4,12 @@
  * ESM, from plain CommonJS and from Jest. Where Node runs it, `import` and `require` must give one instance. The command line is packed
  * and installed beside it, and run by npx.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildCommandLine } from "./build.mjs";
+import { packBuilt } from "./pack.mjs";
 import { mustRun, runCommand } from "./run-command.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -112,10 +114,8 @@ const projects = {
 async function smoke() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-smoke-"));
   try {
-    const packing = ["pack", "--pack-destination", folder];
-    await mustRun("npm", packing, { cwd: root });
-    await mustRun("npm", [...packing, "--workspace", "packages/cli"], { cwd: root });
-    const tarballs = readdirSync(folder).map((file) => `./${file}`);
+    if (!(await buildCommandLine())) throw new Error("the build failed");
+    const tarballs = await packBuilt(folder, [".", "packages/cli"]);
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const fengari = `fengari@${manifest.devDependencies.fengari}`;
     await mustRun("npm", ["install", "--prefer-offline", ...tarballs, fengari], { cwd: folder });

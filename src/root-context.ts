@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.js";
 
-const root = new AsyncResource("holdfast", { requireManualDestroy: true });
+const root = /* @__PURE__ */ new AsyncResource("holdfast", { requireManualDestroy: true });
 
 /**
  * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. Whatever outlives a
