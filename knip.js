@@ -43,6 +43,6 @@ export default {
     },
   },
   ignoreBinaries: ["java", "pngquant", "script", "setpriv", "update-rc.d"],
-  ignoreDependencies: ["axe-core", "holdfast", "redlock4", "redlock5"],
+  ignoreDependencies: ["@arethetypeswrong/cli", "axe-core", "holdfast", "publint", "redlock4", "redlock5"],
   ignoreExportsUsedInFile: true,
 };
