@@ -186,8 +186,8 @@ export const waitingQueueDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/line-ears.ts",
-        find: "if ((!waits || (ahead < 2 && !isTold)) && isElsewhere) this.#all.listen();\n    else ",
-        replace: "",
+        find: "if ((!waits || (ahead < 2 && !isTold)) && isElsewhere) {",
+        replace: "if (!waits && isElsewhere && ahead < 0) {",
       },
     ],
   },
