@@ -151,7 +151,8 @@ async function smoke() {
       values.tarballs === undefined ? await pack(folder) : tarballsIn(resolve(values.tarballs));
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const withNest = tarballs.some((file) => basename(file).startsWith("holdfast-nestjs-"));
-    const packages = withNest ? ["fengari", ...nestPackages] : ["fengari"];
+    const peers = ["fengari", "@opentelemetry/api"];
+    const packages = withNest ? [...peers, ...nestPackages] : peers;
     const others = packages.map((name) => `${name}@${manifest.devDependencies[name]}`);
     await mustRun("npm", ["install", "--prefer-offline", ...tarballs, ...others], { cwd: folder });
     const results = [];
