@@ -28,7 +28,7 @@ import { exposeFolder } from "./expose-privates.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
+const packageInputs = ["src", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
 const commandLineInputs = ["packages/cli/src", "packages/cli/tsconfig.json"];
 const nestInputs = [
   "packages/nestjs/src",

@@ -36,6 +36,8 @@ export interface InMemorySdk {
   units(): Promise<Readonly<Record<string, string>>>;
   /** The spans that have ended, in that order. */
   spans(): readonly ReadableSpan[];
+  /** How many spans had begun before this one. Their times tell it to the millisecond only. */
+  begunBefore(span: ReadableSpan): number;
   shutdown(): Promise<void>;
 }
 
@@ -82,7 +84,18 @@ export function inMemorySdk(): InMemorySdk {
   });
   const meterProvider = new MeterProvider({ readers: [reader] });
   const spanExporter = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] });
+  const begun = new Map<string, number>();
+  const tracerProvider = new BasicTracerProvider({
+    spanProcessors: [
+      {
+        onStart: (span) => void begun.set(span.spanContext().spanId, begun.size),
+        onEnd: () => undefined,
+        forceFlush: async () => undefined,
+        shutdown: async () => undefined,
+      },
+      new SimpleSpanProcessor(spanExporter),
+    ],
+  });
   const metrics = async () => {
     metricExporter.reset();
     await reader.forceFlush();
@@ -115,6 +128,7 @@ export function inMemorySdk(): InMemorySdk {
       );
     },
     spans: () => spanExporter.getFinishedSpans(),
+    begunBefore: (span) => begun.get(span.spanContext().spanId) ?? begun.size,
     async shutdown() {
       await meterProvider.shutdown();
       await tracerProvider.shutdown();

@@ -26,8 +26,11 @@ export interface SpanTrees {
  * The trees of spans. A command that runs a script has the name of that, and stands once for all that follow each other, as it depends on
  * timing how often a call asks.
  */
-export function spanTrees(spans: readonly ReadableSpan[]): SpanTrees {
-  const inOrder = [...spans].sort((a, b) => began(a) - began(b));
+export function spanTrees(
+  spans: readonly ReadableSpan[],
+  begunBefore: (span: ReadableSpan) => number,
+): SpanTrees {
+  const inOrder = [...spans].sort((a, b) => begunBefore(a) - begunBefore(b));
   const ids = new Set(spans.map((span) => span.spanContext().spanId));
   const linesOf = (span: ReadableSpan): string[] => {
     const id = span.spanContext().spanId;
@@ -45,11 +48,7 @@ export function spanTrees(spans: readonly ReadableSpan[]): SpanTrees {
   };
 }
 
-function began({ startTime: [seconds, nanoseconds] }: ReadableSpan): number {
-  return seconds * 1e3 + nanoseconds / 1e6;
-}
-
-/** It begins with its call, to the millisecond: the commands of the call come after it. */
+/** It is told when its call has ended, and has begun with it: the commands of the call come after it. */
 function isOfCall({ name }: ReadableSpan): boolean {
   return name === "holdfast acquire";
 }
@@ -68,6 +67,11 @@ function nameOf({ name, attributes }: ReadableSpan): string {
   if (typeof text !== "string") return name;
   const [command = "", ...rest] = text.split(" ");
   return scriptNames.get(rest.join(" ")) ?? command;
+}
+
+/** Whether it is a command that runs a script. */
+export function isScript(span: ReadableSpan, script: string): boolean {
+  return isCommand(span) && nameOf(span) === script;
 }
 
 /** How many commands of a script lie right below a span. */
