@@ -1,18 +1,20 @@
 /** Which message on a channel is that of a release of this very client: it is no news. */
 export class OwnMessage {
   /** Whether the next message is the one of our own release. */
-  #isExpected: boolean;
+  #isExpected = false;
   /** Whether a message was taken for it since. */
   #wasIgnored = false;
+  /** Whether this client is one of those who hear of the release, by the count of Redis. */
+  #isCounted = false;
 
-  /** A release is about to be sent. @param hears whether its message would be heard */
-  constructor(hears: boolean) {
+  /**
+   * A release is about to be sent.
+   * @param hears whether the line would hear its message
+   * @param isSubscribed whether the client is subscribed to the channel, be it that nobody listens any more
+   */
+  expect(hears: boolean, isSubscribed: boolean): void {
     this.#isExpected = hears;
-  }
-
-  /** One more release is about to be sent. */
-  expect(hears: boolean): void {
-    this.#isExpected = hears;
+    this.#isCounted = isSubscribed;
   }
 
   /** @returns whether the message that came is the one of our own release */
@@ -25,15 +27,15 @@ export class OwnMessage {
 
   /** The release was answered. @param heard how many heard of it @returns how many of them are this client */
   freed(heard: number | undefined): number {
-    const own = this.#isExpected || this.#wasIgnored ? 1 : 0;
     this.#wasIgnored = false;
     if (heard === 0) this.#isExpected = false;
-    return own;
+    return this.#isCounted ? 1 : 0;
   }
 
   /** Messages may have been missed, and so that one. */
   lost(): void {
     this.#isExpected = false;
+    if (!this.#wasIgnored) this.#isCounted = false;
   }
 
   /** No message of ours is on its way. @returns whether one was taken for it */

@@ -174,9 +174,9 @@ export class WaitLine implements LineHearer {
 
   /** This client is about to free what is waited for: its own message is no news. */
   freeing(): void {
-    const hears = this.ears?.hearsAll ?? false;
-    this.#ownMessage ??= new OwnMessage(hears);
-    this.#ownMessage.expect(hears);
+    const isSubscribed = this.#services.subscriptions.isOpen(this.awaited.channel);
+    this.#ownMessage ??= new OwnMessage();
+    this.#ownMessage.expect(this.ears?.hearsAll ?? false, isSubscribed);
   }
 
   /**

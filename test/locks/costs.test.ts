@@ -241,7 +241,13 @@ describe("passing it on", () => {
       const tasks = clients.flatMap((client) =>
         Array.from({ length: 5 }, () => client.getLock("order:7").using(() => undefined)),
       );
-      await Promise.all(tasks);
+      let isOver = false;
+      const all = Promise.all(tasks).finally(() => {
+        isOver = true;
+      });
+      // A call that asks when the one before it leaves is handed nothing, and its client leaves the lock to the other for 5 ms.
+      await until(async () => clock.advance(1).then(() => isOver));
+      await all;
       await clock.advance(900);
     }
     const counts = await commandCounts(redis.plain);

@@ -148,3 +148,11 @@ test("one who has heard of a release is another while the line does not hear yet
   line.freed(1);
   expect(line.shouldAsk()).toBe(false);
 });
+
+test("one who has heard of a release is this client while it is subscribed still, although the line listens no more [own-120]", async () => {
+  const { line } = await listeningLine();
+  line.ears?.rest();
+  line.freeing();
+  line.freed(1);
+  expect(line.shouldAsk()).toBe(true);
+});

@@ -39,13 +39,16 @@ export const seenInTurns: readonly Survivor[] = [
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: is no news to a line, but the next message is",
     [
-      ["runtime/wait-line.ts", "5:call-dropped", "this.#ownMessage.expect(hears);"],
+      [
+        "runtime/wait-line.ts",
+        "5:call-dropped",
+        "this.#ownMessage.expect(this.ears?.hearsAll ?? false, isSubscribed);",
+      ],
       [
         "runtime/ear.ts",
         "26:!==-to-===",
         "return this.unlisten !== undefined && this.#services.subscriptions.isOpen(this.channel);",
       ],
-      ["runtime/own-message.ts", "34:||-to-&&", "const own = this.#isExpected || this.#wasIgnored ? 1 : 0;"],
       [
         "runtime/wait-line.ts",
         "5:assignment-dropped",
