@@ -10,12 +10,15 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { withShortNames } from "./lua-names.mjs";
 
 const protocol = fileURLToPath(new URL("../src/protocol/", import.meta.url));
 const folder = join(protocol, "scripts");
 
 /** The scripts of what is loaded when it is needed; see docs/decisions/051-what-one-lock-does-not-need-is-loaded-later.md. */
 const LATER = [
+  "count-delete",
+  "count-try-set",
   "fair-force-unlock",
   "find-channels",
   "find-hashes",
@@ -23,6 +26,8 @@ const LATER = [
   "lock-inspect",
   "lock-inspect-many",
   "permit-leave",
+  "permit-look",
+  "permit-set-lease",
   "permit-set-total",
   "presence-leave",
   "presence-list",
@@ -157,7 +162,7 @@ function escaped(text) {
 }
 
 /**
- * The scripts of the folder.
+ * The scripts of the folder, with short names for what is local in them.
  *
  * @param {(file: string) => string} [read] the text of a file, by its path below the folder. Default: as it is on disk
  * @returns {LuaScript[]}
@@ -165,10 +170,15 @@ function escaped(text) {
 export function readScripts(read = (file) => readFileSync(join(folder, file), "utf8")) {
   /** @param {string} name */
   const readInclude = (name) => read(`include/${name}.lua`);
-  return readdirSync(folder)
+  const scripts = readdirSync(folder)
     .filter((file) => file.endsWith(".lua"))
     .sort()
     .map((file) => ({ name: basename(file, ".lua"), parts: partsOf(read(file), readInclude) }));
+  const texts = withShortNames(scripts.flatMap(({ parts }) => parts.map(({ text }) => text)));
+  return scripts.map(({ name, parts }) => ({
+    name,
+    parts: parts.map(({ include }) => ({ include, text: texts.shift() ?? "" })),
+  }));
 }
 
 /** @param {string} path */

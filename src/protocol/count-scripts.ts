@@ -70,54 +70,6 @@ function wholeNumber(raw: RawReply): number {
   return number as number;
 }
 
-interface TrySet {
-  readonly count: string;
-  readonly request: RepeatableRequest;
-  readonly value: number;
-  /** 0: it has none. */
-  readonly ttlMs: number;
-  readonly channel: string;
-  /** "": none is sent. */
-  readonly message: string;
-}
-
-/** Gives a semaphore its permits or a latch its count, unless it has one; see count-try-set.lua. */
-export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | "kept" }>> = defineScript({
-  source: scripts.countTrySet,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests],
-  args: ({ request, value, ttlMs, channel, message }) => [
-    ...requestArgs(request),
-    value,
-    ttlMs,
-    channel,
-    message,
-  ],
-  reply: countAnswer({ set: [], kept: [] }),
-});
-
-interface Deletion {
-  readonly count: string;
-  readonly request: RepeatableRequest;
-  /** Keys that belong to it. */
-  readonly others: readonly string[];
-  readonly channel: string;
-  /** "": none is sent. */
-  readonly message: string;
-}
-
-/** Deletes a semaphore or a latch; see count-delete.lua. */
-export const countDelete: Script<
-  Deletion,
-  CountAnswer<{ readonly status: "deleted" | "absent" }>
-> = defineScript({
-  source: scripts.countDelete,
-  replicated: "if possible",
-  keys: ({ count, request, others }) => [count, request.requests, ...others],
-  args: ({ request, channel, message }) => [...requestArgs(request), channel, message],
-  reply: countAnswer({ deleted: [], absent: [] }),
-});
-
 interface CountValue {
   readonly status: "count";
   /** 0 when there is none. */

@@ -14,79 +14,128 @@ import {
   serverTime,
 } from "./scripts.js";
 
-const callFirst = `local function call_first(queue, channel)
-local first = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "1")
-if first[1] then
-publish(channel .. ":" .. first[1], "turn")
+const callFirst = `local function cf(queue, channel)
+local f6 = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "1")
+if f6[1] then
+p7(channel .. ":" .. f6[1], "turn")
 end
 end`;
 
-const permitsOut = `local PERMANENT = 922337203685477
-local LONGEST_COUNT, ID_BYTES = 17, 16
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
+const permitsOut = `local P = 922337203685477
+local LC2, IB = 17, 16
+local function d3(v)
+return string.sub("0123456789abcdef", v + 1, v + 1)
 end
-local function hex(id)
-local digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return digit(high) .. digit(value - 16 * high)
+local function h5(id)
+local d4 = string.gsub(id, ".", function(byte)
+local v = string.byte(byte)
+local h6 = math.floor(v / 16)
+return d3(h6) .. d3(v - 16 * h6)
 end)
-return digits
+return d4
 end
-local function short_count_of(key)
-local length = redis.pcall("STRLEN", key)
-local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
-local stored = is_short and redis.call("GET", key)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+local function sco(k3)
+local length = redis.pcall("STRLEN", k3)
+local is = type(length) ~= "number" or length <= LC2
+local s18 = is and redis.call("GET", k3)
+local n4 = s18 and tonumber(s18)
+return n4 and math.abs(n4) < 2 ^ 53 and string.format("%.0f", n4 + 0) == s18 and n4
 end
-local function count_between(leases, least, most)
-return redis.call("ZCOUNT", leases, least, most)
+local function cb2(leases, l5, m8)
+return redis.call("ZCOUNT", leases, l5, m8)
 end
-local function taken_in(found)
-local taken = {}
+local function ti(found)
+local t2 = {}
 for at = 1, #found, 2 do
-local ends_ms = tonumber(found[at + 1]) or PERMANENT
-if #found[at] == ID_BYTES and ends_ms > now_ms then
-taken[#taken + 1] = hex(found[at])
-taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+local em = tonumber(found[at + 1]) or P
+if #found[at] == IB and em > nm5 then
+t2[#t2 + 1] = h5(found[at])
+t2[#t2 + 1] = em < P and em - nm5 or -1
 end
 end
-return taken
+return t2
 end`;
 
-const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
-local function clients_in(queue, may_read)
+const waitingClients = `local MCR, MCT = 10000, "1000"
+local function ci3(queue, mr)
 local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
 if type(count) ~= "number" or count == 0 then
 return {}, 0
 end
-if count > MOST_CLIENTS_READ then
+if count > MCR then
 return {}, count
 end
-if may_read and not may_read(queue, count) then
+if mr and not mr(queue, count) then
 return {}, 0
 end
-local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
+local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MCT)
 if found.err then
 return {}, 0
 end
-for _, client in ipairs(found) do
-if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
+for _, c7 in ipairs(found) do
+if #c7 ~= 36 or not string.find(c7, "^[0-9a-f-]+$") then
 return {}, 0
 end
 end
 return found, #found > 0 and count or 0
 end
-local function waiting_clients(queue, writers, may_read)
-local clients, count = clients_in(queue, may_read)
+local function wc(queue, w7, mr)
+local c8, count = ci3(queue, mr)
 if count > 0 then
-return clients, count, 0
+return c8, count, 0
 end
-clients, count = clients_in(writers, may_read)
-return clients, count, count > 0 and 1 or 0
+c8, count = ci3(w7, mr)
+return c8, count, count > 0 and 1 or 0
 end`;
+
+export const countDelete: ScriptSource = /* @__PURE__ */ scriptSource(
+  "count-delete",
+  `${publish}
+${nowMs}
+${request}
+local count, channel, m3 = KEYS[1], ARGV[5], ARGV[6]
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fc(count), function()
+local v = co2(count)
+local a9 = r5(r11, v and "deleted" or "absent", v or 0)
+if iu(r11, redis.pcall("DEL", count)) then
+redis.call("DEL", count)
+end
+for i = 3, #KEYS do
+redis.call("DEL", KEYS[i])
+end
+if v and m3 ~= "" then
+p7(channel, m3)
+end
+return a9
+end) }`,
+);
+
+export const countTrySet: ScriptSource = /* @__PURE__ */ scriptSource(
+  "count-try-set",
+  `${publish}
+${nowMs}
+${request}
+local count, v, ttl_ms, channel, m3 = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fc(count), function()
+local k2 = co2(count)
+if k2 then
+return r5(r11, "kept", k2)
+end
+redis.call("SET", count, v, "XX")
+local a9 = r5(r11, "set", tonumber(v))
+if ttl_ms == "0" then
+redis.call("SET", count, v)
+else
+redis.call("SET", count, v, "PX", ttl_ms)
+end
+if m3 ~= "" then
+p7(channel, m3)
+end
+return a9
+end) }`,
+);
 
 export const fairForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   "fair-force-unlock",
@@ -96,50 +145,50 @@ ${fairKeys}
 ${fairQueue}
 ${callFirst}
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local not_after_ms, channel, tells_all = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
-local now_ms, times = server_time(), fair_times(4)
-local function force_unlock()
-local fair = fair_lock(lock, queue, timeouts, alive, channel)
-if now_ms > not_after_ms then
+local not_after_ms, channel, ta = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
+local nm5, t8 = st(), ft(4)
+local function fu()
+local f2 = fl(lock, queue, timeouts, alive, channel)
+if nm5 > not_after_ms then
 return { "late" }
 end
-local kind = wrong_type(fair)
-if kind then
-return { "wrong-type", kind }
+local k6 = wt2(f2)
+if k6 then
+return { "wrong-type", k6 }
 end
 if redis.call("EXISTS", lock) == 0 then
 return { "absent" }
 end
-local seen = (#ARGV - 8) / 2
-if redis.call("HLEN", lock) ~= seen then
+local s7 = (#ARGV - 8) / 2
+if redis.call("HLEN", lock) ~= s7 then
 return { "changed" }
 end
-for i = 1, seen do
+for i = 1, s7 do
 if redis.call("HGET", lock, ARGV[2 * i + 7]) ~= ARGV[2 * i + 8] then
 return { "changed" }
 end
 end
 redis.call("DEL", lock)
-lock_changed(fair)
-pass_on(fair, now_ms, times)
-if tells_all then
-publish(channel, "0")
-call_first(KEYS[5], channel)
+lc(f2)
+po(f2, nm5, t8)
+if ta then
+p7(channel, "0")
+cf(KEYS[5], channel)
 end
 return { "released" }
 end
-local answer = force_unlock()
-finish(now_ms)
-return { now_ms, answer }`,
+local a9 = fu()
+f5(nm5)
+return { nm5, a9 }`,
 );
 
 export const findChannels: ScriptSource = /* @__PURE__ */ scriptSource(
   "find-channels",
-  `local sharded = ARGV[1]
-local MOST_AT_ONCE = 1000
-local LONGEST_CHANNEL = 4096 + 128
-local function is_wanted(channel)
-if #channel > LONGEST_CHANNEL then
+  `local s10 = ARGV[1]
+local MAO = 1000
+local LC = 4096 + 128
+local function iw(channel)
+if #channel > LC then
 return false
 end
 for at = 2, #ARGV do
@@ -149,96 +198,96 @@ end
 end
 return false
 end
-local answer = {}
-local function add(channels, count)
-local wanted = {}
-for _, channel in ipairs(channels) do
-if is_wanted(channel) then
-wanted[#wanted + 1] = channel
+local a9 = {}
+local function a4(c5, count)
+local w5 = {}
+for _, channel in ipairs(c5) do
+if iw(channel) then
+w5[#w5 + 1] = channel
 end
 end
-for from = 1, #wanted, MOST_AT_ONCE do
-local upto = math.min(from + MOST_AT_ONCE - 1, #wanted)
-local counts = redis.call("PUBSUB", count, unpack(wanted, from, upto))
-for _, item in ipairs(counts) do
-answer[#answer + 1] = item
+for f14 = 1, #w5, MAO do
+local u5 = math.min(f14 + MAO - 1, #w5)
+local counts = redis.call("PUBSUB", count, unpack(w5, f14, u5))
+for _, i7 in ipairs(counts) do
+a9[#a9 + 1] = i7
 end
 end
 end
-add(redis.call("PUBSUB", "CHANNELS", "redisson_*"), "NUMSUB")
-if sharded == "1" then
-local channels = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
-if not channels.err then
-add(channels, "SHARDNUMSUB")
-elseif not string.find(channels.err, "nknown subcommand", 1, true) then
-return channels
+a4(redis.call("PUBSUB", "CHANNELS", "redisson_*"), "NUMSUB")
+if s10 == "1" then
+local c5 = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
+if not c5.err then
+a4(c5, "SHARDNUMSUB")
+elseif not string.find(c5.err, "nknown subcommand", 1, true) then
+return c5
 end
 end
-return answer`,
+return a9`,
 );
 
 export const findHashes: ScriptSource = /* @__PURE__ */ scriptSource(
   "find-hashes",
-  `local count, info = ARGV[1], redis.pcall("INFO", "server")
-local LONGEST_NAME = 4096
-local run_id = type(info) == "string" and string.match(info, "run_id:(%w+)") or ""
-local cursor
+  `local count, i4 = ARGV[1], redis.pcall("INFO", "server")
+local LN = 4096
+local ri2 = type(i4) == "string" and string.match(i4, "run_id:(%w+)") or ""
+local c12
 for at = 2, #ARGV, 2 do
-if ARGV[at] == run_id then
-cursor = ARGV[at + 1]
+if ARGV[at] == ri2 then
+c12 = ARGV[at + 1]
 end
 end
-if cursor == "0" then
-return { run_id, "0", {}, 0 }
+if c12 == "0" then
+return { ri2, "0", {}, 0 }
 end
-local function follows(lead, second)
-if lead < 194 or lead > 244 then
+local function f8(l3, s6)
+if l3 < 194 or l3 > 244 then
 return nil
-elseif lead < 224 then
+elseif l3 < 224 then
 return 1
-elseif lead < 240 then
-local is_valid = not (lead == 224 and second < 160) and not (lead == 237 and second > 159)
-return is_valid and 2 or nil
+elseif l3 < 240 then
+local iv = not (l3 == 224 and s6 < 160) and not (l3 == 237 and s6 > 159)
+return iv and 2 or nil
 end
-local is_valid = not (lead == 240 and second < 144) and not (lead == 244 and second > 143)
-return is_valid and 3 or nil
+local iv = not (l3 == 240 and s6 < 144) and not (l3 == 244 and s6 > 143)
+return iv and 3 or nil
 end
-local function is_utf8(text)
-local at = string.find(text, "[\\128-\\255]")
+local function iu2(t4)
+local at = string.find(t4, "[\\128-\\255]")
 while at do
-local more = follows(string.byte(text, at), string.byte(text, at + 1) or 0)
-local found, last = string.find(text, "^[\\128-\\191]+", at + 1)
-if not more or not found or last - found + 1 ~= more then
+local m7 = f8(string.byte(t4, at), string.byte(t4, at + 1) or 0)
+local found, l = string.find(t4, "^[\\128-\\191]+", at + 1)
+if not m7 or not found or l - found + 1 ~= m7 then
 return false
 end
-at = string.find(text, "[\\128-\\255]", last + 1)
+at = string.find(t4, "[\\128-\\255]", l + 1)
 end
 return true
 end
-local keys, unreadable = {}, 0
-local function add(key)
-if not is_utf8(key) then
-unreadable = unreadable + 1
-elseif #key <= LONGEST_NAME then
-keys[#keys + 1] = key
+local k4, u3 = {}, 0
+local function a4(k3)
+if not iu2(k3) then
+u3 = u3 + 1
+elseif #k3 <= LN then
+k4[#k4 + 1] = k3
 end
 end
-local hashes = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
-local leases = redis.call("SCAN", cursor or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
-for _, key in ipairs(hashes[2]) do
-add(key)
+local h = redis.call("SCAN", c12 or "0", "TYPE", "hash", "COUNT", count)
+local leases = redis.call("SCAN", c12 or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
+for _, k3 in ipairs(h[2]) do
+a4(k3)
 end
-for _, key in ipairs(leases[2]) do
-local raw = string.sub(key, 1, -#":timeout" - 1)
-if string.find(raw, "{", 1, true) then
-add(raw)
+for _, k3 in ipairs(leases[2]) do
+local r2 = string.sub(k3, 1, -#":timeout" - 1)
+if string.find(r2, "{", 1, true) then
+a4(r2)
 end
-local inner = string.match(raw, "^{([^{}]+)}$")
-if inner then
-add(inner)
+local i5 = string.match(r2, "^{([^{}]+)}$")
+if i5 then
+a4(i5)
 end
 end
-return { run_id, hashes[1], keys, unreadable }`,
+return { ri2, h[1], k4, u3 }`,
 );
 
 export const lockForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -247,32 +296,32 @@ export const lockForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
 ${callFirst}
 ${nowMs}
 local lock, queue, not_after_ms, channel = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
-local function force_unlock()
-if now_ms > not_after_ms then
+local function fu()
+if nm5 > not_after_ms then
 return { "late" }
 end
-local kind = redis.call("TYPE", lock).ok
-if kind == "none" then
+local k6 = redis.call("TYPE", lock).ok
+if k6 == "none" then
 return { "absent" }
 end
-if kind ~= "hash" then
-return { "wrong-type", kind }
+if k6 ~= "hash" then
+return { "wrong-type", k6 }
 end
-local seen = (#ARGV - 2) / 2
-if redis.call("HLEN", lock) ~= seen then
+local s7 = (#ARGV - 2) / 2
+if redis.call("HLEN", lock) ~= s7 then
 return { "changed" }
 end
-for i = 1, seen do
+for i = 1, s7 do
 if redis.call("HGET", lock, ARGV[2 * i + 1]) ~= ARGV[2 * i + 2] then
 return { "changed" }
 end
 end
 redis.call("DEL", lock)
-publish(channel, "0")
-call_first(queue, channel)
+p7(channel, "0")
+cf(queue, channel)
 return { "released" }
 end
-return { now_ms, force_unlock() }`,
+return { nm5, fu() }`,
 );
 
 export const lockInspectMany: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -280,142 +329,142 @@ export const lockInspectMany: ScriptSource = /* @__PURE__ */ scriptSource(
   `${nowMs}
 ${permitsOut}
 ${waitingClients}
-local MOST_FIELDS, MOST_SHOWN = 10000, 1000
-local MOST_ROWS = 2000
-local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
-local FIELD_BYTES, FRAME_BYTES = 512, 65536
-local SAMPLES = 100
-local function is_holder(field)
-local thread = string.sub(field, 37)
-return #field <= LONGEST_HOLDER
-and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
+local MF, MS = 10000, 1000
+local MR = 2000
+local LH, LC2, LT = 63, 16, 20
+local FB, FB2 = 512, 65536
+local S = 100
+local function ih3(f3)
+local t6 = string.sub(f3, 37)
+return #f3 <= LH
+and string.find(string.sub(f3, 1, 36), "^[0-9a-f-]+$")
 and (
-string.find(thread, "^:%-?%d+$")
-or string.find(thread, "^:%-?%d+:write$")
-or thread == ":next"
-or thread == ":next:write"
+string.find(t6, "^:%-?%d+$")
+or string.find(t6, "^:%-?%d+:write$")
+or t6 == ":next"
+or t6 == ":next:write"
 )
 end
-local function is_of_lock(field, value)
-if field == "mode" then
-return value == "read" or value == "write"
+local function iol(f3, v)
+if f3 == "mode" then
+return v == "read" or v == "write"
 end
-return is_holder(field) and #value <= LONGEST_COUNT and string.find(value, "^%d+$")
+return ih3(f3) and #v <= LC2 and string.find(v, "^%d+$")
 end
-local function is_small(key, count, samples)
-local bytes = redis.pcall("MEMORY", "USAGE", key, "SAMPLES", samples)
-return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count
+local function is2(k3, count, s)
+local b4 = redis.pcall("MEMORY", "USAGE", k3, "SAMPLES", s)
+return type(b4) ~= "number" or b4 <= FB2 + 2 * #k3 + FB * count
 end
-local function has_holder(key)
-for _, field in ipairs(redis.call("HRANDFIELD", key, 2)) do
-if is_holder(field) then
+local function hh(k3)
+for _, f3 in ipairs(redis.call("HRANDFIELD", k3, 2)) do
+if ih3(f3) then
 return true
 end
 end
 return false
 end
-local function fields_of(key, count)
-local fields = redis.call("HRANDFIELD", key, MOST_SHOWN, "WITHVALUES")
-local mode = count > MOST_SHOWN and redis.call("HGET", key, "mode")
-if mode then
-fields[#fields + 1] = "mode"
-fields[#fields + 1] = mode
+local function fo(k3, count)
+local f4 = redis.call("HRANDFIELD", k3, MS, "WITHVALUES")
+local m6 = count > MS and redis.call("HGET", k3, "mode")
+if m6 then
+f4[#f4 + 1] = "mode"
+f4[#f4 + 1] = m6
 end
-for at = 1, #fields, 2 do
-if not is_of_lock(fields[at], fields[at + 1]) then
+for at = 1, #f4, 2 do
+if not iol(f4[at], f4[at + 1]) then
 return nil
 end
 end
-return fields
+return f4
 end
-local function may_be_lock(key, count)
-return count <= MOST_FIELDS
-and is_small(key, count, SAMPLES)
-and has_holder(key)
-and (count <= SAMPLES or is_small(key, count, 0))
+local function mbl(k3, count)
+return count <= MF
+and is2(k3, count, S)
+and hh(k3)
+and (count <= S or is2(k3, count, 0))
 end
-local function queue_of(key)
-if redis.call("TYPE", key).ok ~= "list" then
+local function qo(k3)
+if redis.call("TYPE", k3).ok ~= "list" then
 return {}, 0
 end
-local length = redis.call("LLEN", key)
-if length > MOST_FIELDS then
+local length = redis.call("LLEN", k3)
+if length > MF then
 return {}, length
 end
-local waiters = is_small(key, length, 0) and redis.call("LRANGE", key, 0, MOST_SHOWN - 1) or {}
-for _, waiter in ipairs(waiters) do
-if not is_holder(waiter) then
+local w2 = is2(k3, length, 0) and redis.call("LRANGE", k3, 0, MS - 1) or {}
+for _, w in ipairs(w2) do
+if not ih3(w) then
 return {}, 0
 end
 end
-return waiters, #waiters > 0 and length or 0
+return w2, #w2 > 0 and length or 0
 end
-local function is_small_queue(key, count)
-return is_small(key, count, 0)
+local function isq(k3, count)
+return is2(k3, count, 0)
 end
-local function permits_of(key, leases)
-local number = short_count_of(key)
-if not number or redis.call("TYPE", leases).ok ~= "zset" then
-return number and { number }, 0
+local function po2(k3, leases)
+local n4 = sco(k3)
+if not n4 or redis.call("TYPE", leases).ok ~= "zset" then
+return n4 and { n4 }, 0
 end
-local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
+local n3, a6 = string.format("%.0f", nm5), string.format("%.0f", nm5 + 1)
 local count = redis.call("ZCARD", leases)
-local is_read = count <= MOST_FIELDS and is_small(leases, count, SAMPLES) and is_small(leases, count, 0)
-local last = is_read and redis.call("ZRANGE", leases, -MOST_SHOWN, -1, "WITHSCORES") or {}
-local taken = taken_in(last)
-local out, endless = count_between(leases, after, "+inf"), string.format("%.0f", PERMANENT)
+local ir2 = count <= MF and is2(leases, count, S) and is2(leases, count, 0)
+local l = ir2 and redis.call("ZRANGE", leases, -MS, -1, "WITHSCORES") or {}
+local t2 = ti(l)
+local o5, e2 = cb2(leases, a6, "+inf"), string.format("%.0f", P)
 return {
-number,
-count_between(leases, "-inf", now),
-out,
-count_between(leases, endless, "+inf"),
-taken,
-}, #taken / 2
+n4,
+cb2(leases, "-inf", n3),
+o5,
+cb2(leases, e2, "+inf"),
+t2,
+}, #t2 / 2
 end
-local function token_of(key)
-local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
-return is_token and redis.call("GET", key)
+local function to2(k3)
+local it3 = redis.call("TYPE", k3).ok == "string" and redis.call("STRLEN", k3) <= LT
+return it3 and redis.call("GET", k3)
 end
-local answer, rows = { now_ms }, 0
-local keys_each = ARGV[1] == "fewer" and 4 or 6
-for at = 1, #KEYS, keys_each do
-if rows >= MOST_ROWS then
+local a9, r12 = { nm5 }, 0
+local ke = ARGV[1] == "fewer" and 4 or 6
+for at = 1, #KEYS, ke do
+if r12 >= MR then
 break
 end
 local lock = KEYS[at]
-local kind, fields, count = redis.call("TYPE", lock).ok, nil, 0
-if kind == "hash" then
+local k6, f4, count = redis.call("TYPE", lock).ok, nil, 0
+if k6 == "hash" then
 count = redis.call("HLEN", lock)
-local is_read = may_be_lock(lock, count)
-fields = is_read and fields_of(lock, count) or nil
-rows = rows + (is_read and count or 0)
-kind = fields and kind or "foreign"
+local ir2 = mbl(lock, count)
+f4 = ir2 and fo(lock, count) or nil
+r12 = r12 + (ir2 and count or 0)
+k6 = f4 and k6 or "foreign"
 end
-local waiters, length = queue_of(KEYS[at + 1])
-local permits, listed = false, 0
-if kind == "string" then
-permits, listed = permits_of(lock, KEYS[at + 3])
+local w2, length = qo(KEYS[at + 1])
+local permits, l11 = false, 0
+if k6 == "string" then
+permits, l11 = po2(lock, KEYS[at + 3])
 end
-local clients, client_count, to_write = {}, 0, 0
-if keys_each == 6 then
-clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
+local c8, cc, tw2 = {}, 0, 0
+if ke == 6 then
+c8, cc, tw2 = wc(KEYS[at + 4], KEYS[at + 5], isq)
 end
-rows = rows + #waiters + listed + #clients
-answer[#answer + 1] = {
-kind,
+r12 = r12 + #w2 + l11 + #c8
+a9[#a9 + 1] = {
+k6,
 redis.call("PTTL", lock),
-fields or {},
-fields and count or 0,
-waiters,
+f4 or {},
+f4 and count or 0,
+w2,
 length,
-token_of(KEYS[at + 2]),
+to2(KEYS[at + 2]),
 permits or false,
-clients,
-client_count,
-to_write,
+c8,
+cc,
+tw2,
 }
 end
-return answer`,
+return a9`,
 );
 
 export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -423,16 +472,16 @@ export const lockInspect: ScriptSource = /* @__PURE__ */ scriptSource(
   `${nowMs}
 ${permitsOut}
 ${waitingClients}
-local lock, queue, token, leases, waiting, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
-local MOST_SHOWN = "1000"
-local function of_type(key, kind)
-return redis.call("TYPE", key).ok == kind
+local lock, queue, t10, leases, w3, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
+local MS = "1000"
+local function ot(k3, k6)
+return redis.call("TYPE", k3).ok == k6
 end
-local kind = redis.call("TYPE", lock).ok
-local fields = kind == "hash" and redis.call("HGETALL", lock) or {}
-local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
-local counter = of_type(token, "string") and redis.call("GET", token)
-local function listeners()
+local k6 = redis.call("TYPE", lock).ok
+local f4 = k6 == "hash" and redis.call("HGETALL", lock) or {}
+local w2 = ot(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
+local c11 = ot(t10, "string") and redis.call("GET", t10)
+local function l12()
 local counts = redis.pcall("PUBSUB", count, unpack(ARGV, 2))
 if counts.err then
 return false
@@ -444,30 +493,30 @@ end
 return sum
 end
 local function permits()
-local number = kind == "string" and short_count_of(lock)
-if not number or not of_type(leases, "zset") then
-return number and { number }
+local n4 = k6 == "string" and sco(lock)
+if not n4 or not ot(leases, "zset") then
+return n4 and { n4 }
 end
-local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
-return { number, counts[1], counts[2], taken_in(first) }
+local n3, a6 = string.format("%.0f", nm5), string.format("%.0f", nm5 + 1)
+local f6 = redis.call("ZRANGE", leases, a6, "+inf", "BYSCORE", "LIMIT", "0", MS, "WITHSCORES")
+local counts = { cb2(leases, "-inf", n3), cb2(leases, a6, "+inf") }
+return { n4, counts[1], counts[2], ti(f6) }
 end
-local clients, client_count = {}, 0
-if waiting then
-clients, client_count = waiting_clients(waiting, KEYS[6])
+local c8, cc = {}, 0
+if w3 then
+c8, cc = wc(w3, KEYS[6])
 end
 return {
-now_ms,
-kind,
+nm5,
+k6,
 redis.call("PTTL", lock),
-fields,
-waiters,
-counter,
-count ~= "" and listeners(),
+f4,
+w2,
+c11,
+count ~= "" and l12(),
 permits() or false,
-clients,
-client_count,
+c8,
+cc,
 }`,
 );
 
@@ -479,24 +528,81 @@ ${savedPermits}
 ${publish}
 ${announce}
 ${permitQueue}
-local waiting = { queue = KEYS[2], saved = KEYS[3], channel = ARGV[1], counts_all = ARGV[3] == "1" }
-local function is_first(line, told)
-for _, other in ipairs(lines_of(waiting, MOST_LINES)) do
-if other == line or not told[other] then
-return other == line
+local w3 = { queue = KEYS[2], saved = KEYS[3], channel = ARGV[1], counts_all = ARGV[3] == "1" }
+local function if2(line, told)
+for _, o3 in ipairs(lo2(w3, ML)) do
+if o3 == line or not told[o3] then
+return o3 == line
 end
 end
 return false
 end
-local function leave(line)
-if not place_of(waiting, line) then
+local function l6(line)
+if not po3(w3, line) then
 return 0
 end
-local was_first = is_first(line, told_lines(waiting))
-forget(waiting, line)
-return tell_waiting(waiting, not foreign_count(KEYS[1]) and count_of(KEYS[1]) or 0, was_first)
+local wf = if2(line, tl(w3))
+f10(w3, line)
+return tw(w3, not fc(KEYS[1]) and co2(KEYS[1]) or 0, wf)
 end
-return { now_ms, { "left", leave(ARGV[2]) } }`,
+return { nm5, { "left", l6(ARGV[2]) } }`,
+);
+
+export const permitLook: ScriptSource = /* @__PURE__ */ scriptSource(
+  "permit-look",
+  `${nowMs}
+${request}
+${publish}
+${announce}
+${leasedPermits}
+local s8 = { permits = KEYS[1], leases = KEYS[2], channel = ARGV[1] }
+local function lm4(id)
+if not id or not il(s8, id) then
+return -2
+end
+local em = le(s8, id)
+return em < P and em - nm5 or -1
+end
+local f9 = fs(s8)
+if f9 then
+return { nm5, { "wrong-type", f9 } }
+end
+r4(s8)
+local a11 = co2(s8.permits)
+local u4 = ce(s8)
+local a3 = redis.call("ZCARD", s8.leases) - u4
+local e5 = a11 and 1 or 0
+return { nm5, { "permits", e5, m5((a11 or 0) + u4), a3, lm4(ri(ARGV[2])[1]) } }`,
+);
+
+export const permitSetLease: ScriptSource = /* @__PURE__ */ scriptSource(
+  "permit-set-lease",
+  `${nowMs}
+${request}
+${publish}
+${announce}
+${leasedPermits}
+local lm2 = tonumber(ARGV[7])
+local s8 = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fs(s8), function()
+ewf(r11)
+local i2 = ri(ARGV[6])
+local a = ca(s8, i2)
+r4(s8)
+if a > 0 then
+return r5(r11, "absent", a)
+end
+local sm2 = nem(s8)
+local a9 = r5(r11, "updated", #i2)
+if iu(r11, l4(s8, i2, nm5 + lm2)) then
+redis.call("ZADD", s8.leases, m5(nm5 + lm2), i2[1])
+end
+if sm2 < 0 or sm2 > nem(s8) then
+a8(s8.channel, 1)
+end
+return a9
+end) }`,
 );
 
 export const permitSetTotal: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -506,132 +612,132 @@ ${request}
 ${publish}
 ${announce}
 ${leasedPermits}
-local total = tonumber(ARGV[6])
-local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
-local available = count_of(semaphore.permits)
-local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
-if available and now_total == total then
-return record(request, "set", available)
+local t11 = tonumber(ARGV[6])
+local s8 = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fs(s8), function()
+local a11 = co2(s8.permits)
+local nt = a11 and a11 + redis.call("ZCARD", s8.leases) or 0
+if a11 and nt == t11 then
+return r5(r11, "set", a11)
 end
-local left, change = (available or 0) + total - now_total, milliseconds(total - now_total)
-local answer = record(request, "set", left)
-if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
-redis.call("INCRBY", semaphore.permits, change)
+local l8, c4 = (a11 or 0) + t11 - nt, m5(t11 - nt)
+local a9 = r5(r11, "set", l8)
+if iu(r11, redis.pcall("INCRBY", s8.permits, c4)) then
+redis.call("INCRBY", s8.permits, c4)
 end
-announce(semaphore.channel, left)
-return answer
+a8(s8.channel, l8)
+return a9
 end) }`,
 );
 
 export const presenceLeave: ScriptSource = /* @__PURE__ */ scriptSource(
   "presence-leave",
   `${nowMs}
-local clients, client, id = KEYS[1], KEYS[2], ARGV[1]
-redis.call("ZREM", clients, id)
-redis.call("DEL", client)
-return { now_ms }`,
+local c8, c7, id = KEYS[1], KEYS[2], ARGV[1]
+redis.call("ZREM", c8, id)
+redis.call("DEL", c7)
+return { nm5 }`,
 );
 
 export const presenceList: ScriptSource = /* @__PURE__ */ scriptSource(
   "presence-list",
   `${nowMs}
-local clients, before, skip, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local room_bytes, most_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
-local ID_BYTES, LONGEST_NUMBER = 36, 16
-local function text(client, name, longest)
-if redis.call("HSTRLEN", client, name) > longest then
+local c8, before, s12, l9 = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local rb, mb = tonumber(ARGV[4]), tonumber(ARGV[5])
+local IB, LN2 = 36, 16
+local function t4(c7, n, l14)
+if redis.call("HSTRLEN", c7, n) > l14 then
 return ""
 end
-return redis.call("HGET", client, name) or ""
+return redis.call("HGET", c7, n) or ""
 end
-local function told(client, known_at)
-if redis.call("TYPE", client).ok ~= "hash" then
+local function told(c7, ka2)
+if redis.call("TYPE", c7).ok ~= "hash" then
 return { "", "", "", "", "", "" }
 end
-local version, at = text(client, "v", LONGEST_NUMBER), text(client, "at", LONGEST_NUMBER)
-local every, live_at = text(client, "every", LONGEST_NUMBER), text(client, "liveAt", LONGEST_NUMBER)
-if version == "" or (known_at ~= "" and live_at == known_at) then
-return { version, at, every, live_at, "", "" }
+local v3, at = t4(c7, "v", LN2), t4(c7, "at", LN2)
+local e3, la = t4(c7, "every", LN2), t4(c7, "liveAt", LN2)
+if v3 == "" or (ka2 ~= "" and la == ka2) then
+return { v3, at, e3, la, "", "" }
 end
-return { version, at, every, live_at, text(client, "meta", most_bytes), text(client, "live", most_bytes) }
+return { v3, at, e3, la, t4(c7, "meta", mb), t4(c7, "live", mb) }
 end
-local used_bytes = 0
-local function count_bytes(values)
-for _, value in ipairs(values) do
-used_bytes = used_bytes + #value
-end
-end
-local ids = {}
-if limit > 0 then
-local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
-ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
-end
-for at = 1, #ids, 2 do
-if #ids[at] ~= ID_BYTES then
-ids[at] = ""
+local ub = 0
+local function cb3(v2)
+for _, v in ipairs(v2) do
+ub = ub + #v
 end
 end
-count_bytes(ids)
-local replies = { now_ms, ids, redis.call("ZCARD", clients) }
+local i2 = {}
+if l9 > 0 then
+local f6 = redis.call("ZCOUNT", c8, "-inf", before) + s12
+i2 = redis.call("ZRANGE", c8, f6, f6 + l9 - 1, "WITHSCORES")
+end
+for at = 1, #i2, 2 do
+if #i2[at] ~= IB then
+i2[at] = ""
+end
+end
+cb3(i2)
+local r9 = { nm5, i2, redis.call("ZCARD", c8) }
 for at = 2, #KEYS do
-if at > 2 and used_bytes >= room_bytes then
+if at > 2 and ub >= rb then
 break
 end
-local reply = told(KEYS[at], ARGV[at + 4])
-count_bytes(reply)
-replies[#replies + 1] = reply
+local r10 = told(KEYS[at], ARGV[at + 4])
+cb3(r10)
+r9[#r9 + 1] = r10
 end
-return replies`,
+return r9`,
 );
 
 export const presenceTell: ScriptSource = /* @__PURE__ */ scriptSource(
   "presence-tell",
   `${nowMs}
 ${letEnd}
-local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
-local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
-local SHARE_MS, LONGEST_MS = 10, 600000
-local MOST_FORGOTTEN = 1000
-local FAR_AHEAD = 2 ^ 32
-local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0
-local ahead = stored - tonumber(beat)
-if ahead > 0 and ahead < FAR_AHEAD then
-return { now_ms, "late", math.floor(stored) }
-elseif now_ms > not_after_ms then
-return { now_ms, "late", tonumber(beat) }
+local c8, c7, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
+local b, em2, lm3 = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local km, m4, l13 = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local SM, LM = 10, 600000
+local MF2 = 1000
+local FA = 2 ^ 32
+local s18 = tonumber(redis.call("HGET", c7, "beat") or "0") or 0
+local a7 = s18 - tonumber(b)
+if a7 > 0 and a7 < FA then
+return { nm5, "late", math.floor(s18) }
+elseif nm5 > not_after_ms then
+return { nm5, "late", tonumber(b) }
 end
-local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
-local next_ms = math.min(math.max(least_ms, there * SHARE_MS), LONGEST_MS)
-local told_ms = math.max(every_ms, next_ms)
-local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
-local clients_ttl_ms = redis.call("PTTL", clients)
-local needed_ms = 3 * told_ms + keep_ms
-local ttl_ms = string.format("%.0f", needed_ms)
-demand_end(client, ttl_ms)
-local at = string.format("%.0f", now_ms)
-redis.call("HSET", client, "v", "1", "at", at, "every", string.format("%.0f", told_ms), "beat", beat)
-if meta ~= "" then
-redis.call("HSET", client, "meta", meta)
+local t5 = redis.call("ZCOUNT", c8, string.format("%.0f", nm5 + 1), "+inf")
+local nm4 = math.min(math.max(lm3, t5 * SM), LM)
+local tm = math.max(em2, nm4)
+local f11 = redis.call("ZCOUNT", c8, "-inf", string.format("%.0f", nm5 - km))
+local ctm = redis.call("PTTL", c8)
+local nm2 = 3 * tm + km
+local ttl_ms = string.format("%.0f", nm2)
+de(c7, ttl_ms)
+local at = string.format("%.0f", nm5)
+redis.call("HSET", c7, "v", "1", "at", at, "every", string.format("%.0f", tm), "beat", b)
+if m4 ~= "" then
+redis.call("HSET", c7, "meta", m4)
 end
-if live ~= "" then
-redis.call("HSET", client, "live", live, "liveAt", at)
+if l13 ~= "" then
+redis.call("HSET", c7, "live", l13, "liveAt", at)
 end
-if type(redis.pcall("PEXPIRE", client, ttl_ms)) == "table" then
-redis.pcall("DEL", client)
-redis.call("PEXPIRE", client, ttl_ms)
+if type(redis.pcall("PEXPIRE", c7, ttl_ms)) == "table" then
+redis.pcall("DEL", c7)
+redis.call("PEXPIRE", c7, ttl_ms)
 end
-redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * told_ms), id)
-if clients_ttl_ms < needed_ms then
-redis.call("PEXPIRE", clients, ttl_ms)
+redis.call("ZADD", c8, string.format("%.0f", nm5 + 3 * tm), id)
+if ctm < nm2 then
+redis.call("PEXPIRE", c8, ttl_ms)
 end
-if forgotten > 0 then
-local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
-redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
+if f11 > 0 then
+local lr = math.min(f11, MF2) - 1
+redis.call("ZREMRANGEBYRANK", c8, 0, string.format("%.0f", lr))
 end
-return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
+return { nm5, nm4, 1 - redis.call("HEXISTS", c7, "meta") }`,
 );
 
 export const readWriteForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -639,23 +745,23 @@ export const readWriteForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   `${publish}
 ${callFirst}
 ${nowMs}
-local lock, queue, not_after_ms, channel, message = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local function force_unlock()
-if now_ms > not_after_ms then
+local lock, queue, not_after_ms, channel, m3 = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local function fu()
+if nm5 > not_after_ms then
 return { "late" }
 end
-local kind = redis.call("TYPE", lock).ok
-if kind == "none" then
+local k6 = redis.call("TYPE", lock).ok
+if k6 == "none" then
 return { "absent" }
 end
-if kind ~= "hash" then
-return { "wrong-type", kind }
+if k6 ~= "hash" then
+return { "wrong-type", k6 }
 end
-local seen = (#ARGV - 3) / 2
-if redis.call("HLEN", lock) ~= seen then
+local s7 = (#ARGV - 3) / 2
+if redis.call("HLEN", lock) ~= s7 then
 return { "changed" }
 end
-for i = 1, seen do
+for i = 1, s7 do
 if redis.call("HGET", lock, ARGV[2 * i + 2]) ~= ARGV[2 * i + 3] then
 return { "changed" }
 end
@@ -664,11 +770,11 @@ redis.call("DEL", lock)
 for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
-publish(channel, message)
-call_first(queue, channel)
+p7(channel, m3)
+cf(queue, channel)
 return { "released" }
 end
-return { now_ms, force_unlock() }`,
+return { nm5, fu() }`,
 );
 
 export const semaphoreDrain: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -676,17 +782,17 @@ export const semaphoreDrain: ScriptSource = /* @__PURE__ */ scriptSource(
   `${nowMs}
 ${request}
 local permits = KEYS[1]
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_count(permits), function()
-local available = math.max(count_of(permits) or 0, 0)
-if available > 0 then
-redis.call("DECRBY", permits, milliseconds(available))
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fc(permits), function()
+local a11 = math.max(co2(permits) or 0, 0)
+if a11 > 0 then
+redis.call("DECRBY", permits, m5(a11))
 end
-local answer = try_record(request, "drained", available)
-if not answer and available > 0 then
-redis.call("DECRBY", permits, milliseconds(-available))
+local a9 = tr(r11, "drained", a11)
+if not a9 and a11 > 0 then
+redis.call("DECRBY", permits, m5(-a11))
 end
-return answer or record(request, "drained", available)
+return a9 or r5(r11, "drained", a11)
 end) }`,
 );
 
@@ -697,25 +803,25 @@ ${request}
 ${publish}
 ${announce}
 ${leasedPermits}
-local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
-local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
-local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
-return { now_ms, once(request, foreign_semaphore(semaphore), function()
-even_when_full(request)
-local available = count_of(semaphore.permits)
-if not available then
-return record(request, "absent", 0)
+local s7, t11 = tonumber(ARGV[6]), tonumber(ARGV[7])
+local s8 = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { nm5, o2(r11, fs(s8), function()
+ewf(r11)
+local a11 = co2(s8.permits)
+if not a11 then
+return r5(r11, "absent", 0)
 end
-local now_total = available + redis.call("ZCARD", semaphore.leases)
-if now_total ~= seen then
-return record(request, "changed", now_total)
+local nt = a11 + redis.call("ZCARD", s8.leases)
+if nt ~= s7 then
+return r5(r11, "changed", nt)
 end
-local left, change = available + total - now_total, milliseconds(total - now_total)
-local answer = record(request, "set", left)
-if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
-redis.call("INCRBY", semaphore.permits, change)
+local l8, c4 = a11 + t11 - nt, m5(t11 - nt)
+local a9 = r5(r11, "set", l8)
+if iu(r11, redis.pcall("INCRBY", s8.permits, c4)) then
+redis.call("INCRBY", s8.permits, c4)
 end
-announce(semaphore.channel, left)
-return answer
+a8(s8.channel, l8)
+return a9
 end) }`,
 );

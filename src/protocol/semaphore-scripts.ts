@@ -19,7 +19,6 @@ import type {
   PermitDecision,
   PermitWish,
   Short,
-  ToSemaphore,
 } from "./permit-calls.js";
 import * as scripts from "./scripts.js";
 
@@ -89,7 +88,7 @@ export const semaphoreAdd: Script<Addition, CountAnswer<Added>> = defineScript({
   reply: countAnswer<Added>({ added: [], absent: [], "too-many": ["available"] }),
 });
 
-interface WithIds extends Pick<Lot, "ids"> {}
+export interface WithIds extends Pick<Lot, "ids"> {}
 
 /** Takes leased permits, one for each id; see permit-acquire.lua. */
 export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
@@ -153,43 +152,6 @@ export const permitRelease: Script<Looking & WithIds, CountAnswer<PermitRelease>
     ...(looks ? lookArgs(looks) : []),
   ],
   reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
-});
-
-/** Changes when leases end, all or none; see permit-set-lease.lua. */
-export const permitSetLease: Script<
-  ToSemaphore & WithIds & { readonly leaseMs: number },
-  CountAnswer<{ readonly status: "updated" | "absent" }>
-> = defineScript({
-  source: scripts.permitSetLease,
-  replicated: true,
-  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
-  args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
-  reply: countAnswer({ updated: [], absent: [] }),
-});
-
-interface PermitLook {
-  readonly count: string;
-  readonly channel: string;
-  /** "": none. */
-  readonly id: string;
-}
-
-interface PermitFacts {
-  readonly status: "permits";
-  /** 1: there is a semaphore; 0: there is none. */
-  readonly exists: number;
-  readonly available: number;
-  readonly acquired: number;
-  /** What is left of the lease of the permit with that id; -1: it is permanent, -2: there is none. */
-  readonly leftMs: number;
-}
-
-/** Reads what there is of leased permits; see permit-look.lua. */
-export const permitLook: Script<PermitLook, CountAnswer<PermitFacts>> = defineScript({
-  source: scripts.permitLook,
-  keys: ({ count }) => [count, permitLeasesKey(count)],
-  args: ({ channel, id }) => [channel, id],
-  reply: countAnswer<PermitFacts>({ permits: ["exists", "available", "acquired", "leftMs"] }),
 });
 
 /** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */

@@ -2,7 +2,6 @@ import { checkBody, checkCount } from "../checks.js";
 import { WaitTimeoutError } from "../errors.js";
 import { checkSemaphoreSettings, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { showInLogs } from "../printed.js";
-import { countDelete, countTrySet } from "../protocol/count-scripts.js";
 import { savedPermitsKey } from "../protocol/names.js";
 import { semaphoreAdd } from "../protocol/semaphore-scripts.js";
 import { reasonOf } from "../runtime/abort-signals.js";
@@ -78,6 +77,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     client.assertOpen(this.count);
     const { ttlMs = 0 } = settings;
     const message = permits > 0 ? String(permits) : "";
+    const { countTrySet } = await import("../protocol/later-count-scripts.js");
     const { status } = await change(this.count, countTrySet, (request) => ({
       count: key,
       request,
@@ -101,6 +101,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     const others = this.belongings;
     // Nobody who waits is told: there are no permits.
     const deletion = { count: key, others, channel, message: "" };
+    const { countDelete } = await import("../protocol/later-count-scripts.js");
     const { status } = await change(this.count, countDelete, (request) => ({ ...deletion, request }));
     return status === "deleted";
   }

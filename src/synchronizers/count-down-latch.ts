@@ -2,7 +2,7 @@ import { checkCount } from "../checks.js";
 import { events, type LatchAwaitEvent } from "../events.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
 import { showInLogs } from "../printed.js";
-import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
+import { latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
 import { reasonOf } from "../runtime/abort-signals.js";
 import { tracedOn } from "../runtime/traced.js";
@@ -69,6 +69,7 @@ export class RemoteLatch implements CountDownLatch {
     const { client, key, channel } = this.#count;
     client.assertOpen(this.#count);
     const setting = { count: key, value: count, ttlMs: 0, channel, message: LATCH_CLOSED };
+    const { countTrySet } = await import("../protocol/later-count-scripts.js");
     const { status } = await change(this.#count, countTrySet, (request) => ({ ...setting, request }));
     return status === "set";
   }
@@ -105,6 +106,7 @@ export class RemoteLatch implements CountDownLatch {
     const { client, key, channel } = this.#count;
     client.assertOpen(this.#count);
     const deletion = { count: key, others: [], channel, message: LATCH_OPENED };
+    const { countDelete } = await import("../protocol/later-count-scripts.js");
     const { status } = await change(this.#count, countDelete, (request) => ({ ...deletion, request }));
     return status === "deleted";
   }

@@ -4,7 +4,7 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkLease, checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
-import { type PermitRelease, permitLook, permitSetLease } from "../protocol/semaphore-scripts.js";
+import type { PermitRelease } from "../protocol/semaphore-scripts.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import {
@@ -147,7 +147,7 @@ export class LeasingSemaphore
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     const setting = { count: key, channel, total: permits };
-    const { permitSetTotal } = await import("../protocol/later-permit-scripts.js");
+    const { permitSetTotal } = await import("../protocol/later-count-scripts.js");
     await change(this.count, permitSetTotal, (request) => ({ ...setting, request }));
   }
 
@@ -222,6 +222,7 @@ export class LeasingSemaphore
     checkLease(leaseMs);
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
+    const { permitSetLease } = await import("../protocol/later-count-scripts.js");
     // From now on it may be the new lease that counts.
     const doubts = client.permits.of(ids).map((hold) => [hold, hold.reletting(leaseMs)] as const);
     const setting = { count: key, channel, ids, leaseMs };
@@ -250,8 +251,9 @@ export class LeasingSemaphore
     throw permitsNotHeld(this.name, `${id} is unknown, or its lease has ended`);
   }
 
-  #look(id = "") {
+  async #look(id = "") {
     const { key, channel } = this.count;
+    const { permitLook } = await import("../protocol/later-count-scripts.js");
     return read(this.count, permitLook, { count: key, channel, id });
   }
 

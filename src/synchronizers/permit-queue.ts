@@ -37,7 +37,7 @@ export function leavePermitQueue({ client, key, channel }: Count, permits: numbe
   const leaving = { count: key, channel, line: `${client.id}:${permits}`, countsAll: client.lines.countsAll };
   client.inBackground(async () => {
     try {
-      const { permitLeave } = await import("../protocol/later-permit-scripts.js");
+      const { permitLeave } = await import("../protocol/later-count-scripts.js");
       await client.commands.exchange(permitLeave, key, () => leaving);
     } finally {
       line.wake();

@@ -2,7 +2,7 @@ import { checkClusterKey, checkCount, checkObject, keyOf, known, refuseUnknown, 
 import type { Client } from "../client.js";
 import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
-import { semaphoreResize } from "../protocol/later-permit-scripts.js";
+import { semaphoreResize } from "../protocol/later-count-scripts.js";
 import { semaphoreChannel } from "../protocol/names.js";
 import { permitRelease } from "../protocol/semaphore-scripts.js";
 import { MOST_PERMITS } from "./any-semaphore.js";

@@ -194,7 +194,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
   async drainPermits(): Promise<number> {
     const { client, key } = this.count;
     client.assertOpen(this.count);
-    const { semaphoreDrain } = await import("../protocol/later-permit-scripts.js");
+    const { semaphoreDrain } = await import("../protocol/later-count-scripts.js");
     const { permits } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
     client.tally?.permits.took(this.count, permits);
     return permits;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { partsOf, renderModules } from "../../scripts/generate-scripts.mjs";
+import { withShortNames } from "../../scripts/lua-names.mjs";
 import { sources } from "../support/all-scripts.js";
 
 const includes: Record<string, string> = {
@@ -61,4 +62,37 @@ it("writes Lua that a template literal would change as it is", () => {
 it.each(Object.entries(sources))("names %s and hashes it as the server does", (name, source) => {
   expect(source.name).toBe(name);
   expect(source.sha1).toBe(createHash("sha1").update(source.lua).digest("hex"));
+});
+
+describe("the names of a script", () => {
+  it("are short where they are local, and the same wherever a text is included", () => {
+    const include = "local function is_known(now_ms, ...)\nreturn now_ms\nend";
+    const script = 'for each_key, _ in pairs(KEYS) do\nlocal first, last = is_known("now_ms"), each_key\nend';
+    expect(withShortNames([include, script])).toEqual([
+      "local function ik(nm, ...)\nreturn nm\nend",
+      'for ek, _ in pairs(KEYS) do\nlocal f, l = ik("now_ms"), ek\nend',
+    ]);
+  });
+
+  it("differ where the initials are the same, also from names that stay", () => {
+    expect(withShortNames(["local now_ms, next_ms, nm = 1, 2, 3\nreturn n.now"])).toEqual([
+      "local nm3, nm2, nm = 1, 2, 3\nreturn n.now",
+    ]);
+  });
+
+  it.each([
+    ["fields", "local value = {}\nreturn given.value"],
+    ["keys of a table", "local value = 1\nreturn { value = value }"],
+    ["methods", "local gsub = 1\nreturn text:gsub(gsub)"],
+    ["globals", "return tonumber(redis.call(ARGV[1]))"],
+    ["keywords and what is short", "local a, ok = 1, 2\nreturn not a and ok"],
+  ])("stay as they are: %s", (_, text) => {
+    expect(withShortNames([text])).toEqual([text]);
+  });
+
+  it("are found behind two dots, which are no field", () => {
+    expect(withShortNames(['local holder = ""\nreturn "a"..holder'])).toEqual([
+      'local h = ""\nreturn "a"..h',
+    ]);
+  });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { permitSetTotal } from "../../src/protocol/later-permit-scripts.js";
+import { permitSetLease, permitSetTotal } from "../../src/protocol/later-count-scripts.js";
 import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
 import type { PermitWish } from "../../src/protocol/permit-calls.js";
 import {
@@ -8,7 +8,6 @@ import {
   permitConfirm,
   permitRelease,
   permitRenew,
-  permitSetLease,
 } from "../../src/protocol/semaphore-scripts.js";
 import { ScriptServer } from "../support/servers/script-server.js";
 import { newRequest, short } from "../support/worlds/count-requests.js";

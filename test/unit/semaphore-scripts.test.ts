@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { countLook, countTrySet, latchCountDown } from "../../src/protocol/count-scripts.js";
+import { countLook, latchCountDown } from "../../src/protocol/count-scripts.js";
+import { countTrySet } from "../../src/protocol/later-count-scripts.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
 import type { PermitWish } from "../../src/protocol/permit-calls.js";
 import { semaphoreAcquire, semaphoreAdd, semaphoreCancel } from "../../src/protocol/semaphore-scripts.js";

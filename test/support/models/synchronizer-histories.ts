@@ -1,29 +1,25 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import type { KeySnapshot } from "../../../src/memory/index.js";
+import { countLook, latchCountDown, type RepeatableRequest } from "../../../src/protocol/count-scripts.js";
 import {
   countDelete,
-  countLook,
   countTrySet,
-  latchCountDown,
-  type RepeatableRequest,
-} from "../../../src/protocol/count-scripts.js";
-import {
   permitLeave,
+  permitLook,
+  permitSetLease,
   permitSetTotal,
   semaphoreDrain,
   semaphoreResize,
-} from "../../../src/protocol/later-permit-scripts.js";
+} from "../../../src/protocol/later-count-scripts.js";
 import { permitLeasesKey, requestsKey, savedPermitsKey } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import {
   permitAcquire,
   permitCancel,
   permitConfirm,
-  permitLook,
   permitRelease,
   permitRenew,
-  permitSetLease,
   semaphoreAcquire,
   semaphoreAdd,
   semaphoreCancel,

@@ -1,16 +1,14 @@
+import { countLook, latchCountDown, type RepeatableRequest } from "../../../src/protocol/count-scripts.js";
 import {
   countDelete,
-  countLook,
   countTrySet,
-  latchCountDown,
-  type RepeatableRequest,
-} from "../../../src/protocol/count-scripts.js";
-import {
   permitLeave,
+  permitLook,
+  permitSetLease,
   permitSetTotal,
   semaphoreDrain,
   semaphoreResize,
-} from "../../../src/protocol/later-permit-scripts.js";
+} from "../../../src/protocol/later-count-scripts.js";
 import {
   permitLeasesKey,
   presenceClientKey,
@@ -24,10 +22,8 @@ import {
   permitAcquire,
   permitCancel,
   permitConfirm,
-  permitLook,
   permitRelease,
   permitRenew,
-  permitSetLease,
   semaphoreAcquire,
   semaphoreAdd,
   semaphoreCancel,

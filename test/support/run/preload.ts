@@ -6,5 +6,5 @@ import "../../../src/locks/force-unlock.js";
 import "../../../src/locks/inspect.js";
 import "../../../src/presence/fleet.js";
 import "../../../src/presence/presence.js";
-import "../../../src/protocol/later-permit-scripts.js";
+import "../../../src/protocol/later-count-scripts.js";
 import "../../../src/synchronizers/seen-semaphore.js";
