@@ -149,7 +149,7 @@ test("one who has heard of a release is another while the line does not hear yet
   expect(line.shouldAsk()).toBe(false);
 });
 
-test("one who has heard of a release is this client while it is subscribed still, although the line listens no more [own-120]", async () => {
+test("one who has heard of a release is this client while it is subscribed still, although the line listens no more [own-124]", async () => {
   const { line } = await listeningLine();
   line.ears?.rest();
   line.freeing();
