@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import type { Plugin } from "vite";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { isBuilt, newest } from "./scripts/redisson.mjs";
@@ -16,6 +16,8 @@ const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
 const report = process.env["HOLDFAST_REPORT"];
 /** Where `npm run test:servers` wants to read what became of each test. */
 const record = process.env["HOLDFAST_RECORD"];
+/** A folder with the packages of OpenTelemetry that scripts/test-telemetry.mjs has installed. Default: those of the working tree. */
+const telemetry = process.env["HOLDFAST_OPENTELEMETRY"];
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
@@ -52,6 +54,18 @@ function oneCopy(): Plugin {
   };
 }
 
+/** Tests and sources get the chosen packages of OpenTelemetry. These find each other by themselves. */
+function chosenTelemetry(folder: string): Plugin {
+  return {
+    name: "holdfast:chosen-telemetry",
+    enforce: "pre",
+    resolveId(specifier, importer, options) {
+      if (!specifier.startsWith("@opentelemetry/") || importer?.startsWith(folder)) return null;
+      return this.resolve(specifier, join(folder, "package.json"), { ...options, skipSelf: true });
+    },
+  };
+}
+
 function underTest(module: string): string {
   const file = testsBuilt ? join(root, "dist/esm", `${module}.js`) : join(root, "src", `${module}.ts`);
   if (!existsSync(file)) throw new Error(`${relative(root, file)} is missing`);
@@ -75,7 +89,7 @@ function projectOf(
   nth: number,
 ): TestProjectInlineConfiguration {
   return {
-    plugins: [oneCopy()],
+    plugins: [oneCopy(), ...(telemetry === undefined ? [] : [chosenTelemetry(telemetry)])],
     // Node 20 does not know `await using`.
     oxc: {
       target: "es2022",
@@ -106,10 +120,14 @@ export default defineConfig({
   test: {
     projects: groups.map(projectOf),
     // All projects and all runs share what was made of a file: its content is in the key, and so is the configuration, but not what
-    // `oneCopy` resolves to.
+    // `oneCopy` and `chosenTelemetry` resolve to.
     experimental: {
       fsModuleCache: true,
-      fsModuleCachePath: join(root, "node_modules/.cache/holdfast-tests", testsBuilt ? "built" : "sources"),
+      fsModuleCachePath: join(
+        root,
+        "node_modules/.cache/holdfast-tests",
+        `${testsBuilt ? "built" : "sources"}${telemetry === undefined ? "" : `-telemetry-${basename(telemetry)}`}`,
+      ),
     },
     globalSetup: ["test/support/run/global-setup.ts"],
     reporters: [

@@ -39,6 +39,7 @@ const gates = process.argv.includes("--all")
       ["test:redis"],
       ["test:tools"],
       ["test:nest"],
+      ["test:telemetry"],
       ["test:examples", "--", "nestjs"],
       ["test:topologies"],
       // The oldest and the newest; each gate before has Redis 7.0. All suites on all of them take six times as long.

@@ -3,9 +3,6 @@
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as pause } from "node:timers/promises";
-import { Holdfast } from "holdfast";
-import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { withRedis } from "../with-redis.mjs";
 
@@ -30,8 +27,6 @@ async function pay(server, id, signal) {
 
 /** @type {import("ioredis").Redis} */
 let redis;
-/** @type {import("holdfast").Holdfast} */
-let holdfast;
 
 /** @param {string} what the shop tells, as in "lamp is paid" */
 async function told(what) {
@@ -43,13 +38,13 @@ async function told(what) {
   return { heard: heard.then(() => messages.disconnect()) };
 }
 
-/** Until a request waits for the lock of an order: Redis tells of no subscription, so that it is asked. @param {string} id */
-async function untilOneWaits(id) {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if ((await holdfast.inspect(`order:${id}`)).listeners === 1) return;
-    await pause(10);
-  }
-  assert.fail(`no request waits for ${id}`);
+/** Until a request of that process waits for the lock of an order. @param {Server} server @param {string} id */
+function oneWaits({ child }, id) {
+  return new Promise((resolve) =>
+    child.on("message", (/** @type {{ waitsFor?: string }} */ { waitsFor }) => {
+      if (waitsFor === `order:${id}`) resolve(undefined);
+    }),
+  );
 }
 
 /** @param {string} id @param {"entered" | "payments"} what */
@@ -81,8 +76,9 @@ const scenes = [
     const first = pay(a, "desk-700");
     await stock.heard;
     const client = new AbortController();
+    const waits = oneWaits(b, "desk-700");
     const second = pay(b, "desk-700", client.signal);
-    await untilOneWaits("desk-700");
+    await waits;
     client.abort();
     await assert.rejects(second, { name: "AbortError" });
     await Promise.all([first, paid.heard]);
@@ -108,8 +104,9 @@ const scenes = [
     const exit = once(a.child, "exit");
     const first = pay(a, "shelf-2000");
     await stock.heard;
+    const waits = oneWaits(a, "shelf-2000");
     const second = pay(a, "shelf-2000");
-    await untilOneWaits("shelf-2000");
+    await waits;
     a.child.kill("SIGTERM");
     const [ran, waited, ready] = await Promise.all([first, second, fetch(`${b.url}/ready`)]);
     assert.deepEqual(
@@ -125,7 +122,6 @@ const scenes = [
 
 await withRedis(async (url) => {
   redis = new Redis(url);
-  holdfast = new Holdfast(ioredisDriver(redis));
   await redis.del(
     orders.flatMap((id) => ["entered", "paid", "payments"].map((what) => `shop:${id}:${what}`)),
   );
@@ -141,7 +137,6 @@ await withRedis(async (url) => {
     return payments.every((times) => times === 1);
   } finally {
     for (const { child } of [a, b, away]) child.kill("SIGKILL");
-    await holdfast.close();
     redis.disconnect();
   }
 });

@@ -3,7 +3,7 @@
  * A small fleet that fights for locks, and the real Prometheus, which scrapes it and evaluates the alert rules of docs/operations.
  *
  *   npm start                           runs until Ctrl+C, and says where to look
- *   npm run play                        plays five incidents, with times divided by 60, and says which alerts fire
+ *   npm run play                        plays six incidents, with times divided by 60, and says which alerts fire
  *   node fleet.mjs --play --stay        goes on afterwards, so that Prometheus can be asked
  *   node fleet.mjs --play --scale 10    with other times; 1: as they are, for two hours
  */
@@ -95,6 +95,7 @@ async function play(prometheus, fleet) {
   for (const { what, alert, begin, end, look } of incidents) {
     /** @type {Set<string | undefined>} */
     const seen = new Set();
+    assert.ok(!(await firing(prometheus)).has(alert), `${alert} fires before its incident`);
     say(what);
     await begin(fleet);
     await until(prometheus, alert, true, seen);
@@ -128,7 +129,7 @@ the inspector    ${page.url}/locks
 metrics          ${workers.map(({ port }) => `http://127.0.0.1:${port}/metrics`).join("\n                 ")}`);
     const isWell = !isPlayed || (await play(prometheus, { workers, way, page }));
     if (isPlayed && values.stay !== true) return isWell;
-    if (!isPlayed) console.log("Ctrl+C ends it. `npm run play` plays five incidents.");
+    if (!isPlayed) console.log("Ctrl+C ends it. `npm run play` plays six incidents.");
     await once(process, "SIGINT");
     return true;
   } finally {

@@ -67,6 +67,12 @@ export const incidents = [
     },
   },
   {
+    what: "the event loop of a process is blocked while a renewal is due",
+    alert: "HoldfastRenewalsLate",
+    begin: ({ workers: [first] }) => first?.order("be-late"),
+    end: ({ workers }) => letGo(workers),
+  },
+  {
     what: "Redis is out of reach",
     alert: "HoldfastRedisUnreachable",
     begin: ({ way }) => way.cut(),

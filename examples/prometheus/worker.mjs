@@ -8,31 +8,34 @@ import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { startTelemetry } from "./telemetry.mjs";
 
-/** @typedef {{ do: "hold" | "wait" | "hold-briefly" | "storm" | "let-go" }} Order */
+/** @typedef {{ do: "hold" | "wait" | "hold-briefly" | "storm" | "be-late" | "let-go" }} Order */
 
 const TASKS = 3;
 const ORDERS = 8;
 const STORMERS = 6;
 /** Short, so that a process that stands still loses it soon. */
 const BRIEF_LEASE_MS = 1_000;
+/** Its watchdog renews it after a third of that. */
+const LATE_LEASE_MS = 18_000;
+const BLOCKED_MS = 6_000;
 
-/** What the parent is told of a span. @param {import("@opentelemetry/sdk-trace-base").ReadableSpan} span */
+/** What the parent is told of a span. @param {import("@opentelemetry/sdk-trace").ReadableSpan} span */
 function told(span) {
   const [seconds, nanoseconds] = span.duration;
   const durationMs = Math.round(seconds * 1_000 + nanoseconds / 1_000_000);
   return { traceId: span.spanContext().traceId, name: span.name, attributes: span.attributes, durationMs };
 }
 
-const metrics = startTelemetry(
-  {
+const metrics = startTelemetry({
+  port: 0,
+  spanExporter: {
     export(spans, done) {
       process.send?.({ spans: spans.map(told) });
       done({ code: 0 });
     },
     shutdown: async () => {},
   },
-  0,
-);
+});
 const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 redis.on("error", () => undefined); // ioredis reconnects by itself, and failing calls reject with the reason
 const holdfast = new Holdfast(ioredisDriver(redis), {
@@ -90,6 +93,18 @@ const carryOut = {
         await once(lost, "abort");
       },
       { watchdogMs: BRIEF_LEASE_MS },
+    ),
+  "be-late": () =>
+    work(
+      "import:customers",
+      async () => {
+        // Up to now its renewals are in time; the next one is due in the midst of what comes.
+        await pause(LATE_LEASE_MS / 3 - 200);
+        const endMs = performance.now() + BLOCKED_MS;
+        while (performance.now() < endMs);
+        await once(letGo.signal, "abort");
+      },
+      { watchdogMs: LATE_LEASE_MS },
     ),
   storm: async () => {
     const { signal } = letGo;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram, isExecutable } from "../../scripts/setup.mjs";
-import { root } from "../support/tidy/tree.js";
+import { read, root } from "../support/tidy/tree.js";
 
 const operations = join(root, "docs/operations");
 const program = findProgram(["promtool"], process.env["PATH"], isExecutable);
@@ -55,6 +55,20 @@ test("the expressions of the dashboard are such that Prometheus can read them", 
   });
 });
 
+test("the Prometheus for the first look finds the rules beside its configuration, and reads the port of the guide", ({
+  skip,
+}) => {
+  skip(program === undefined, MISSING);
+  cpSync(operations, folder, { recursive: true });
+  expect(promtool("check", "config", "prometheus.yml")).toMatchObject({
+    ok: true,
+    output: expect.stringMatching(/alerts\.yml[\s\S]*SUCCESS: 6 rules found/),
+  });
+  const { port } =
+    /"127\.0\.0\.1:(?<port>\d+)"/.exec(readFileSync(join(folder, "prometheus.yml"), "utf8"))?.groups ?? {};
+  expect(read("examples/prometheus/telemetry.mjs")).toContain(`startTelemetry({ port = ${port},`);
+});
+
 describe("the alert rules, by promtool", () => {
   test("are rules, and fire where their tests say, and nowhere else", ({ skip }) => {
     skip(program === undefined, MISSING);
@@ -68,6 +82,12 @@ describe("the alert rules, by promtool", () => {
       /unless\s+holdfast_lease_losses_total offset 5m/,
       "> 1e9",
     ],
+    [
+      "what was lost before a process was out of reach is new",
+      / and on \(job, instance\) up[^)]*/,
+      ' and on (job) up{job=""}',
+    ],
+    ["a process that was started anew has lost nothing new", " and on (job, instance) up offset 5m == 0", ""],
     ["clients that were closed count as well", '{holdfast_loss_reason!~"closed|released"}[5m]', "[5m]"],
     [
       "the unit is not in the name of a metric",
@@ -95,6 +115,8 @@ describe("the alert rules, by promtool", () => {
     ],
     ["only calls tell of an outage", "rate(holdfast_renewal_failures_total[2m])", "vector(0)"],
     ["half of the renewals have to be late", "histogram_quantile(0.99", "histogram_quantile(0.4"],
+    ["a renewal may not be late by four seconds", "[10m]))) > 5\n", "[10m]))) > 2\n"],
+    ["an hour ago is late as well", /\[10m\]\)\)\) > 5\n/, "[1h]))) > 5\n"],
   ] as const)("would be refused by their tests, if %s", ([, was, becomes], { skip }) => {
     skip(program === undefined, MISSING);
     const { ok, output } = testRules((rules) => {
