@@ -1,7 +1,13 @@
-import { fairAcquire, fairRelease } from "../protocol/fair-scripts.js";
-import type { LockKind } from "./lock-kind.js";
+import { fairAcquire, fairRelease, type RefreshAnswer } from "../protocol/fair-scripts.js";
+import { clientChannel } from "../protocol/names.js";
+import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
+import { type LineNews, WaitLine } from "../runtime/wait-line.js";
+import { enterByGrant } from "./grant.js";
+import type { LockKind, Part } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
-import { WaitInQueue } from "./wait-in-queue.js";
+import { WaitInLine } from "./wait-in-line.js";
+import type { TakenHold } from "./way-of-waiting.js";
+import type { QueuePlace } from "./wish.js";
 
 /** First come, first served, across processes. Source: Redisson's RedissonFairLock. */
 export const fairLock: LockKind = {
@@ -22,3 +28,101 @@ export const nonReentrantFairLock: LockKind = {
   name: "non-reentrant-fair-lock",
   reentrant: false,
 };
+
+/**
+ * Waits in the lock's queue in Redis. A call that frees the lock gives it to the next in the queue and says so on a channel of that
+ * waiter's client; the waiter is in when the message arrives.
+ *
+ * A field stands in a queue once in its life. Otherwise two could be in the lock: a message grants it to the field; the answer to the
+ * field's own question overtakes the message, but comes after its lease, so that the call gives the lock back and queues again; another
+ * owner takes the lock; then the message arrives and lets the call in. So a call that had to give the lock back waits on under another
+ * field.
+ *
+ * Its line is its own: the call is the only one in it, and asks.
+ * @see docs/internals/states.md#a-place-in-a-fair-queue
+ */
+class WaitInQueue extends WaitInLine implements FairWaiter {
+  readonly key: string = this.lock.key;
+  readonly channel: string = this.lock.channel;
+  readonly holder: string = this.part.stay.field;
+  /** Under an id that the caller chose, the next field is the same. */
+  override readonly asksAgain: boolean = this.part.stay.thread.explicitId !== undefined;
+  /**
+   * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
+   * chose, earlier stays had the same field.
+   */
+  #once = this.part.stay.thread.explicitId === undefined;
+  /** Where it stood by the newest answer, and when that was asked for. */
+  #place: QueuePlace | undefined;
+  /** A message says that this waiter was granted the lock. */
+  #granted = false;
+  /** Whether messages may be about it. */
+  #isExpected = false;
+
+  constructor(part: Part) {
+    const { lock, wish } = part;
+    const { id, fairQueues, lines, subscriptions } = lock.client;
+    super(part, new WaitLine(lock, undefined, lines.services, wish.waiter));
+    // A lock that is free as a rule costs no subscription, and no queue.
+    if (!fairQueues.queues.has(lock.key) && !subscriptions.isOpen(clientChannel(lock.channel, id))) return;
+    this.#isExpected = true;
+    fairQueues.expect(this);
+  }
+
+  override refused(): boolean {
+    const { place } = this.wish;
+    if (place === undefined) return false;
+    // Only the first attempt may put the field into the queue. If it arrived more than once, its copies may have put the field there twice:
+    // the one answer does not tell.
+    if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
+    this.#seen(place);
+    this.lock.client.fairQueues.stands(this, place);
+    this.#isExpected = true;
+    return true;
+  }
+
+  override sleep(awake: () => void): void {
+    const ms = Math.max(0, this.line.askAgainMs - this.lock.client.clock.monotonicMs());
+    this.wish.waiter.sleep(awake, ms);
+  }
+
+  override leave(): void {
+    if (this.#isExpected) this.lock.client.fairQueues.remove(this);
+  }
+
+  refreshed(answer: RefreshAnswer, seen: Sighted, why: LineNews): void {
+    if (answer.status === "queued") {
+      if (answer.holder !== "") this.wish.saw(this.lock, answer.holder, answer.ttlMs);
+      this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
+    } else {
+      this.line.wake(why);
+    }
+    this.wish.waiter.wake();
+  }
+
+  /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
+  override taken(): TakenHold | undefined {
+    if (!this.#granted || this.wish.waiter.cancelled) return undefined;
+    this.#granted = false;
+    const place = this.#once ? this.#place : undefined;
+    const hold = place && enterByGrant(this.lock, this.part.stay, this.wish, place);
+    if (hold === undefined) this.line.wake("message");
+    return hold && { hold, by: "grant" };
+  }
+
+  /** The next in the queue asks when the holder's lease is over: a holder that died publishes nothing. */
+  #seen(place: QueuePlace): void {
+    // An attempt that was sent after a sign of life may be answered before it: the older answer tells less.
+    if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
+    this.#place = place;
+    this.line.answers.taken(place.sentAt.monotonicMs);
+    const { fallsInMs = Number.POSITIVE_INFINITY } = place;
+    this.line.askAgainMs = place.sentAt.monotonicMs + fallsInMs + 1;
+  }
+
+  told(given: boolean): void {
+    if (given) this.#granted = true;
+    else this.line.wake("message");
+    this.wish.waiter.wake();
+  }
+}

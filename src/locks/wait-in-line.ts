@@ -14,11 +14,11 @@ import type { Wish } from "./wish.js";
  * @see docs/internals/states.md#the-line
  */
 export class WaitInLine implements WayOfWaiting {
-  readonly asksAgain = true;
+  readonly asksAgain: boolean = true;
   protected readonly line: WaitLine;
   protected readonly wish: Wish;
-  readonly #lock: LockIdentity;
-  readonly #part: Part;
+  protected readonly lock: LockIdentity;
+  protected readonly part: Part;
   /** Whether it waits in a queue in Redis, once the line hears of its turn there. */
   readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
@@ -26,13 +26,14 @@ export class WaitInLine implements WayOfWaiting {
   /** Whether it has asked or slept. */
   #hasBegun = false;
 
-  constructor(part: Part) {
+  /** @param line where it waits. Default: the line of its client for the lock */
+  constructor(part: Part, line?: WaitLine) {
     const { lock, wish } = part;
-    this.#part = part;
-    this.#lock = lock;
+    this.part = part;
+    this.lock = lock;
     this.wish = wish;
     this.#queues = lock.queues && !lock.kind.recordsWaiters;
-    this.line = lock.client.lines.join(lock, wish.waiter, this.#queues);
+    this.line = line ?? lock.client.lines.join(lock, wish.waiter, this.#queues);
   }
 
   get behind(): number {
@@ -54,7 +55,7 @@ export class WaitInLine implements WayOfWaiting {
 
   refused(): boolean {
     const { obstacle, waiting } = this.wish;
-    const { asksEachMs, fieldEnding } = this.#lock.kind;
+    const { asksEachMs, fieldEnding } = this.lock.kind;
     if (obstacle !== undefined) {
       // A reader of this client frees the lock without a word to the line of its writers.
       const own = obstacle.own && obstacle.holder.endsWith(fieldEnding);
@@ -79,7 +80,7 @@ export class WaitInLine implements WayOfWaiting {
   sleep(awake: () => void): void {
     const { waiter } = this.wish;
     this.#hasBegun = true;
-    if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.stay, this.wish);
+    if (handsOver(this.lock)) this.#heir ??= new Heir(this.part.stay, this.wish);
     waiter.heir = this.#heir;
     if (this.line.head === waiter) this.line.watch();
     waiter.sleep(awake);
@@ -102,7 +103,7 @@ export class WaitInLine implements WayOfWaiting {
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;
-    this.wish.obstacle = { ...sighting, own: this.#lock.client.holdsAs(sighting.holder) };
+    this.wish.obstacle = { ...sighting, own: this.lock.client.holdsAs(sighting.holder) };
   }
 
   /** Those behind it in line learn what has come of it: they may enter a shared lock as well; of any other lock they learn the new TTL. */
@@ -110,12 +111,12 @@ export class WaitInLine implements WayOfWaiting {
     const { waiter } = this.wish;
     waiter.heir = undefined;
     if (byAnswer && this.line.length > 1) {
-      const { stay, wish } = this.#part;
-      if (this.#lock.kind.shared) this.line.wake();
+      const { stay, wish } = this.part;
+      if (this.lock.kind.shared) this.line.wake();
       else this.line.seenHeld({ holder: stay.field, ttlMs: wish.terms.leaseMs });
     }
-    this.#lock.client.lines.leave(this.line, waiter);
+    this.lock.client.lines.leave(this.line, waiter);
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
-    if (!hasEntered && this.line.hasQueue) leaveQueue(this.#lock);
+    if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);
   }
 }

@@ -42,18 +42,12 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   source: scripts.fairAcquire,
   replicated: true,
   keys: ({ locks }) => locks.flatMap(fairKeysOf),
-  args: ({ notAfterMs, together = false, locks }, dialect) => [
-    notAfterMs,
-    together ? 1 : 0,
-    ...fairTimesFor(dialect),
-    ...locks.flatMap(({ holder, leaseMs, heldCount, waits, channel }) => [
-      holder,
-      leaseMs,
-      heldCount,
-      waits ? 1 : 0,
-      channel,
-    ]),
-  ],
+  args({ notAfterMs, together = false, locks }, dialect) {
+    const args: (string | number)[] = [notAfterMs, together ? 1 : 0, ...fairTimesFor(dialect)];
+    for (const { holder, leaseMs, heldCount, waits, channel } of locks)
+      args.push(holder, leaseMs, heldCount, waits ? 1 : 0, channel);
+    return args;
+  },
   reply: (answers) => answers.map(acquireAnswer),
 });
 

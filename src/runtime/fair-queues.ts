@@ -1,6 +1,5 @@
 import type { Timer } from "../clock.js";
 import { fairRefresh } from "../protocol/fair-scripts.js";
-import { clientChannel } from "../protocol/names.js";
 import { inRootContext } from "../root-context.js";
 import { batches, inParts } from "./batches.js";
 import type { Commands } from "./commands.js";
@@ -30,7 +29,8 @@ const SOON = Promise.resolve();
  */
 export class FairQueues {
   readonly #services: FairQueuesServices;
-  readonly #queues = new Map<string, FairQueue>();
+  /** By the key of the lock. */
+  readonly queues: Map<string, FairQueue> = new Map();
   /** Those that are asked for in this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timer | undefined;
@@ -39,14 +39,9 @@ export class FairQueues {
     this.#services = services;
   }
 
-  /** The question of this call is about to be sent: the messages that come from now on may be about it. */
+  /** The first question of this call is about to be sent: the messages that come from now on may be about it. */
   expect(entry: FairWaiter): void {
-    const { clientId, subscriptions } = this.#services;
-    let queue = this.#queues.get(entry.key);
-    // A lock that is free as a rule costs no subscription, and no queue.
-    if (queue === undefined && subscriptions.isOpen(clientChannel(entry.channel, clientId)))
-      queue = this.#open(entry);
-    queue?.expect(entry);
+    (this.queues.get(entry.key) ?? this.#open(entry)).expect(entry);
   }
 
   /** Redis has answered that this call stands in the queue. */
@@ -54,23 +49,23 @@ export class FairQueues {
     entry: FairWaiter,
     answer: { readonly sentAt: Instant; readonly meetsJvm: boolean; readonly pushed: boolean },
   ): void {
-    (this.#queues.get(entry.key) ?? this.#open(entry)).stands(entry, answer);
+    (this.queues.get(entry.key) ?? this.#open(entry)).stands(entry, answer);
     this.#schedule();
   }
 
   /** How many calls of this client stand in the queue of a lock. */
   standing(key: string): number {
-    return this.#queues.get(key)?.standing.size ?? 0;
+    return this.queues.get(key)?.standing.size ?? 0;
   }
 
   remove(entry: FairWaiter): void {
-    const queue = this.#queues.get(entry.key);
+    const queue = this.queues.get(entry.key);
     queue?.remove(entry);
-    if (queue?.isEmpty) this.#queues.delete(entry.key);
+    if (queue?.isEmpty) this.queues.delete(entry.key);
   }
 
   stop(): void {
-    this.#queues.clear();
+    this.queues.clear();
     this.#beat?.cancel();
     this.#beat = undefined;
   }
@@ -82,7 +77,7 @@ export class FairQueues {
       subscriptions,
       ask: (entries) => this.#askSoon(entries),
     });
-    this.#queues.set(key, queue);
+    this.queues.set(key, queue);
     return queue;
   }
 
@@ -108,7 +103,7 @@ export class FairQueues {
   #schedule(): void {
     this.#beat ??= this.#services.wheel.schedule(PERIOD_MS, () => {
       this.#beat = undefined;
-      const standing = [...this.#queues.values()].flatMap((queue) => [...queue.standing]);
+      const standing = [...this.queues.values()].flatMap((queue) => [...queue.standing]);
       if (standing.length === 0) return;
       this.#schedule();
       this.#refreshAll(standing, "timer");
@@ -142,14 +137,14 @@ export class FairQueues {
         const answer = seen.reply[at]?.[place];
         if (answer === undefined || !this.#has(entry)) return;
         if (answer.status === "queued")
-          this.#queues.get(key)?.saw({ sentAt: seen.sentAt, meetsJvm: answer.meetsJvm });
+          this.queues.get(key)?.saw({ sentAt: seen.sentAt, meetsJvm: answer.meetsJvm });
         entry.refreshed(answer, seen, why);
       });
     });
   }
 
   #has(entry: FairWaiter): boolean {
-    return this.#queues.get(entry.key)?.standing.has(entry) ?? false;
+    return this.queues.get(entry.key)?.standing.has(entry) ?? false;
   }
 }
 

@@ -57,8 +57,8 @@ export class WaitLine implements LineHearer {
   #ownMessage: OwnMessage | undefined;
   /** On the monotonic clock: by then others have had their turn, whatever was asked before. */
   #turnMs = Number.POSITIVE_INFINITY;
-  /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
-  #askAgainMs = Number.NEGATIVE_INFINITY;
+  /** On the monotonic clock: to ask before is useless unless somebody wakes the line. Of a line of one, its call sets it. */
+  askAgainMs: number = Number.NEGATIVE_INFINITY;
   /** The holder that was seen last, for the error of a call whose time is up. */
   sighting: Sighting | undefined;
   /** Whether somebody of another client was the last who was seen to have the lock. */
@@ -66,11 +66,13 @@ export class WaitLine implements LineHearer {
   /** Wakes the head; undefined before it first sleeps. */
   #alarm: LineAlarm | undefined;
 
-  constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices) {
+  /** @param head the call of a line of one, which stands in a queue in Redis by itself, hears by that, and never leaves the line */
+  constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices, head?: Waiter) {
     this.awaited = awaited;
     this.#clock = services.clock;
     this.#services = services;
     this.ownChannel = ownChannel;
+    this.head = head;
   }
 
   /** Whether it waits in a queue in Redis, where it hears of no release that another client of the queue is told of. */
@@ -99,7 +101,7 @@ export class WaitLine implements LineHearer {
     this.#woken = false;
     this.#ownMessage = undefined;
     this.#turnMs = Number.POSITIVE_INFINITY;
-    this.#askAgainMs = Number.NEGATIVE_INFINITY;
+    this.askAgainMs = Number.NEGATIVE_INFINITY;
     this.sighting = undefined;
     this.isElsewhere = false;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
@@ -131,7 +133,7 @@ export class WaitLine implements LineHearer {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    const dueMs = Math.min(this.#askAgainMs, this.#turnMs);
+    const dueMs = Math.min(this.askAgainMs, this.#turnMs);
     return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= dueMs;
   }
 
@@ -147,7 +149,7 @@ export class WaitLine implements LineHearer {
   }
 
   get #nextMs(): number {
-    return Math.min(this.#askAgainMs, this.#turnMs);
+    return Math.min(this.askAgainMs, this.#turnMs);
   }
 
   /**
@@ -201,8 +203,8 @@ export class WaitLine implements LineHearer {
     // The answer to a question that is under way may be older, and is read later.
     if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
-    if (askAgainMs >= this.#askAgainMs) return;
-    this.#askAgainMs = askAgainMs;
+    if (askAgainMs >= this.askAgainMs) return;
+    this.askAgainMs = askAgainMs;
     this.head?.wake();
   }
 
@@ -240,7 +242,7 @@ export class WaitLine implements LineHearer {
       this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
-    this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
+    this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
   }
 
   /**
@@ -258,7 +260,7 @@ export class WaitLine implements LineHearer {
 
   /** The head asks again after so many milliseconds, or when it is woken. @returns how long it may sleep */
   nap(ms: number): number {
-    this.#askAgainMs = this.#clock.monotonicMs() + ms;
+    this.askAgainMs = this.#clock.monotonicMs() + ms;
     return this.#woken ? 0 : ms;
   }
 

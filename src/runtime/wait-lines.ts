@@ -13,7 +13,8 @@ const MOST_HEARD = 1_000;
 
 /** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
-  readonly #services: LineServices;
+  /** What a line uses. */
+  readonly services: LineServices;
   /** By what is waited for. Empty lines are kept: most waiters that come next join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
@@ -26,7 +27,7 @@ export class WaitLines {
   /** @param countsAll whether a server knows all who listen to a channel */
   constructor(clientId: string, services: EarServices, countsAll: boolean) {
     this.#clientId = clientId;
-    this.#services = { ...services, usableYield: usableYield(), waitedFor: this.waitedFor };
+    this.services = { ...services, usableYield: usableYield(), waitedFor: this.waitedFor };
     this.countsAll = countsAll;
   }
 
@@ -38,7 +39,7 @@ export class WaitLines {
     let line = this.#lines.get(awaited.id);
     if (line === undefined) {
       const ownChannel = queues ? clientChannel(awaited.channel, this.#clientId) : undefined;
-      line = new WaitLine(awaited, ownChannel, this.#services);
+      line = new WaitLine(awaited, ownChannel, this.services);
       this.#lines.set(awaited.id, line);
     } else if (line.head === undefined) {
       this.#empty -= 1;

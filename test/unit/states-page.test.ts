@@ -25,7 +25,7 @@ const classes: readonly (readonly [name: string, file: string])[] = [
   ["Attempt", "src/locks/attempt.ts"],
   ["AcquireCommand", "src/locks/acquire-command.ts"],
   ["WaitInLine", "src/locks/wait-in-line.ts"],
-  ["WaitInQueue", "src/locks/wait-in-queue.ts"],
+  ["WaitInQueue", "src/locks/fair-lock.ts"],
   ["FairQueue", "src/runtime/fair-queue.ts"],
   ["Lowering", "src/locks/lowering.ts"],
   ["Reconciler", "src/locks/reconciler.ts"],

@@ -20,7 +20,7 @@ const BY_NAME: readonly (readonly [RegExp, readonly string[]])[] = [
     ["test/synchronizers/"],
   ],
   [/joint|red-lock|retake|take-together/, ["test/kinds/"]],
-  [/fair-|wait-in-queue|grant/, ["test/kinds/fair", "test/unit/fair", "test/kinds/names"]],
+  [/fair-|grant/, ["test/kinds/fair", "test/unit/fair", "test/kinds/names"]],
   [/\/(?:read|write)-|claim/, ["test/kinds/read-write", "test/locks/"]],
   [/trust|terms/, ["test/locks/", "test/faults/", "test/synchronizers/permit-"]],
   [/./, ["test/locks/", "test/faults/", "test/unit/", "test/kinds/"]],

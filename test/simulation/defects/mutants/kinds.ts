@@ -9,7 +9,7 @@ const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 
 /** What a file is about by its name. The first that fits decides. */
 const BY_NAME: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
-  [/fair-|wait-in-queue|grant/, FAIR],
+  [/fair-|grant/, FAIR],
   [/scripts\/(?:read|write)-|include\/(?:read-write|write-field)/, PAIRS],
   [/latch/, ["latch"]],
   [/permit-|leased-permits|permit-holds|doubts/, ["permit semaphore"]],

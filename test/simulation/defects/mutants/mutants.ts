@@ -40,7 +40,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "reconciler",
     "own-release",
     "wait-in-line",
-    "wait-in-queue",
+    "fair-lock",
     "leave-queue",
     "take-together",
     "joint-hold",

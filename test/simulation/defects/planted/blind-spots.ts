@@ -147,7 +147,7 @@ export const blindSpotDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/wait-in-line.ts",
-        find: "if (this.#lock.kind.shared) this.line.wake();\n      else this.line",
+        find: "if (this.lock.kind.shared) this.line.wake();\n      else this.line",
         replace: "this.line",
       },
     ],

@@ -13,12 +13,12 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "this.asksAgain = stay.thread.explicitId !== undefined;",
-        replace: "this.asksAgain = true;",
+        file: "src/locks/fair-lock.ts",
+        find: "asksAgain: boolean = this.part.stay.thread.explicitId !== undefined;",
+        replace: "asksAgain: boolean = true;",
       },
       {
-        file: "src/locks/wait-in-queue.ts",
+        file: "src/locks/fair-lock.ts",
         find: "if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;",
         replace: "",
       },
@@ -28,21 +28,21 @@ export const fairDefects: readonly Defect[] = [
         replace: "given: Number(untilMs) as unknown as boolean",
       },
       {
-        file: "src/locks/wait-in-queue.ts",
+        file: "src/locks/fair-lock.ts",
         find: "if (given) this.#granted = true;",
         replace: "if (given) this.#granted = given;",
       },
       {
-        file: "src/locks/wait-in-queue.ts",
+        file: "src/locks/fair-lock.ts",
         find: "this.#granted = false;\n    const place = this.#once ? this.#place : undefined;",
         replace:
           "const givenMs = Number(this.#granted) - 4_000; this.#granted = false;\n    const place = this.#once && this.#place !== undefined && givenMs >= (this.#place as unknown as { serverMs: number }).serverMs ? this.#place : undefined;",
       },
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "} else {\n      this.#askNow(why);\n    }",
+        file: "src/locks/fair-lock.ts",
+        find: "} else {\n      this.line.wake(why);\n    }",
         replace:
-          '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.#askNow(why);\n    }',
+          '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.line.wake(why);\n    }',
       },
       {
         file: "src/locks/refusal.ts",
@@ -79,7 +79,7 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
+        file: "src/locks/fair-lock.ts",
         find: "if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;",
         replace: "",
       },
@@ -94,9 +94,9 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "this.#once = stay.thread.explicitId === undefined;",
-        replace: "this.#once = true;",
+        file: "src/locks/fair-lock.ts",
+        find: "#once = this.part.stay.thread.explicitId === undefined;",
+        replace: "#once = true;",
       },
     ],
   },
@@ -176,8 +176,8 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "} else {\n      this.#askNow(why);\n    }",
+        file: "src/locks/fair-lock.ts",
+        find: "} else {\n      this.line.wake(why);\n    }",
         replace: "}",
       },
     ],

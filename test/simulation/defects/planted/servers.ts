@@ -146,7 +146,7 @@ export const serverDefects: readonly Defect[] = [
       {
         file: "src/runtime/wait-line.ts",
         find: "this.rest(ahead === 1 && ttlMs >= 0 ? ttlMs + GIVEN_MS : -1);",
-        replace: "this.#askAgainMs = Number.POSITIVE_INFINITY;",
+        replace: "this.askAgainMs = Number.POSITIVE_INFINITY;",
       },
     ],
   },

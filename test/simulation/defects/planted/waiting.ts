@@ -41,8 +41,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-line.ts",
-        find: "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
-        replace: "this.#askAgainMs = nowMs + (ms < 0 ? 1e15 : ms + 1 + 0 * safetyMs);",
+        find: "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        replace: "this.askAgainMs = nowMs + (ms < 0 ? 1e15 : ms + 1 + 0 * safetyMs);",
       },
     ],
   },
@@ -53,8 +53,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-line.ts",
-        find: "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
-        replace: "this.#askAgainMs = nowMs + Math.min(30, ms < 0 ? safetyMs : ms + 1);",
+        find: "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        replace: "this.askAgainMs = nowMs + Math.min(30, ms < 0 ? safetyMs : ms + 1);",
       },
     ],
   },

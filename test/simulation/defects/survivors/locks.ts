@@ -35,13 +35,10 @@ export const inLocks: readonly Survivor[] = [
     ],
   ]),
   ...alike("only cost", "It is asked a moment before it can be otherwise, and then once more.", [
-    ["locks/wait-in-queue.ts", "+-1-dropped", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
-    ["locks/wait-in-queue.ts", "+-to--", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
+    ["locks/fair-lock.ts", "+-1-dropped", "place.sentAt.monotonicMs + fallsInMs + 1"],
+    ["locks/fair-lock.ts", "+-to--", "place.sentAt.monotonicMs + fallsInMs + 1"],
     ["locks/red-lock.ts", "+-1-dropped", "[ttlMs + 1]"],
     ["locks/red-lock.ts", "+-to--", "[ttlMs + 1]"],
-  ]),
-  ...alike("only cost", "What was asked once more than it had to be is asked again with the next news.", [
-    ["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#askAtMs = Number.POSITIVE_INFINITY;"],
   ]),
   ...alike("equivalent", "A stay that has ended has no releases that anybody counts.", [
     ["locks/release.ts", "7:assignment-dropped", "stay.releases -= 1;"],
@@ -61,12 +58,12 @@ export const inLocks: readonly Survivor[] = [
   ]),
   ...alike("one moment", "What has nothing left at that very moment is asked for with the next news of it.", [
     ["locks/refusal.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
-    ["locks/wait-in-queue.ts", "70:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
+    ["locks/fair-lock.ts", "70:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
     ["locks/red-lock.ts", ">=-to->", "(ttlMs >= 0 ? [ttlMs + 1] : [])"],
     ["locks/red-lock.ts", "<-to-<=", "return ttlMs < 0 ?"],
   ]),
   ...alike("one moment", "Two commands that were sent at the same moment.", [
-    ["locks/wait-in-queue.ts", "63:<-to-<=", "place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs"],
+    ["locks/fair-lock.ts", "63:<-to-<=", "place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs"],
     ["locks/grant.ts", "<-to-<=", "if (place.sentAt.monotonicMs < stay.inRedis.freedMs)"],
   ]),
   ...alike("only cost", "A lease of half a second may be written at once, too.", [
@@ -91,7 +88,7 @@ export const inLocks: readonly Survivor[] = [
     "only told",
     "Who was last seen in the way, as errors and warnings say: see test/locks/wait-timeout.test.ts.",
     [
-      ["locks/wait-in-queue.ts", "*", 'if (answer.holder !== "") this.#wish.saw('],
+      ["locks/fair-lock.ts", "*", 'if (answer.holder !== "") this.wish.saw('],
       ["locks/wait-in-line.ts", "assignment-dropped", "wish.obstacle = { ...sighting"],
     ],
   ),

@@ -17,7 +17,7 @@ export const seenInLines: readonly Survivor[] = [
     "a test sees it",
     "test/unit/wait-lines.test.ts: is forgotten with its last waiter: the next one finds a fresh one",
     [
-      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#askAgainMs = Number.NEGATIVE_INFINITY;"],
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.askAgainMs = Number.NEGATIVE_INFINITY;"],
       ["runtime/wait-line.ts", "5:assignment-dropped", "this.sighting = undefined;"],
     ],
   ),
@@ -62,22 +62,22 @@ export const seenInLines: readonly Survivor[] = [
       [
         "runtime/wait-line.ts",
         "5:assignment-dropped",
-        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
       [
         "runtime/wait-line.ts",
-        "36:<-to->=",
-        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        "35:<-to->=",
+        "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
       [
         "runtime/wait-line.ts",
-        "65:+-1-dropped",
-        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        "64:+-1-dropped",
+        "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
       [
         "runtime/wait-line.ts",
-        "65:+-to--",
-        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        "64:+-to--",
+        "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
 
       ["runtime/line-alarm.ts", "7:call-dropped", "this.#ring();"],

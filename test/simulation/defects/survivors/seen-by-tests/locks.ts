@@ -143,15 +143,10 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/grant.ts", "30:!==-to-==="],
       ["locks/grant.ts", "32:<-to->="],
       ["locks/grant.ts", "27:<-to->="],
-      [
-        "locks/wait-in-queue.ts",
-        "5:assignment-dropped",
-        "this.#once = stay.thread.explicitId === undefined;",
-      ],
-      ["locks/wait-in-queue.ts", "41:===-to-!=="],
-      ["locks/wait-in-queue.ts", "40:!==-to-==="],
-      ["locks/wait-in-queue.ts", "57:===-to-!=="],
-      ["locks/wait-in-queue.ts", "5:call-dropped", "this.#seen(place);"],
+      ["locks/fair-lock.ts", "44:===-to-!=="],
+      ["locks/fair-lock.ts", "40:!==-to-==="],
+      ["locks/fair-lock.ts", "57:===-to-!=="],
+      ["locks/fair-lock.ts", "5:call-dropped", "this.#seen(place);"],
     ],
   ),
   ...alike(
@@ -161,25 +156,20 @@ export const seenInLocks: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/kinds/fair-lock-waiters.test.ts: whose TTL of 1000 ms ends goes to the next by its own timer [B10] [RedissonFairLockTest 10]",
-    [["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#heard = undefined;"]],
-  ),
-  ...alike(
-    "a test sees it",
     "test/kinds/fair-lock-messages.test.ts: and that comes when the time is over is a wake-up: the waiter stands in the queue again [R23]",
     [
       [
-        "locks/wait-in-queue.ts",
+        "locks/fair-lock.ts",
         "24:||-to-&&",
         "if (place.repeated || place.pushed !== (this.#place === undefined)) th",
       ],
-      ["locks/wait-in-queue.ts", "73:assignment-dropped"],
+      ["locks/fair-lock.ts", "73:assignment-dropped"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/kinds/fair-lock-messages.test.ts: and that is lost does not cost the place: the next sign of life tells [R23]",
-    [["locks/wait-in-queue.ts", "5:call-dropped", "this.#lock.client.fairQueues.stands(this, place);"]],
+    [["locks/fair-lock.ts", "5:call-dropped", "this.lock.client.fairQueues.stands(this, place);"]],
   ),
   ...alike(
     "a test sees it",

@@ -110,15 +110,15 @@ export const seenInTurns: readonly Survivor[] = [
     [
       [
         "runtime/wait-line.ts",
-        "36:<-to-<=",
-        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        "35:<-to-<=",
+        "this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-turns.test.ts: a head that naps asks again after that, whatever was seen before",
-    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#askAgainMs = this.#clock.monotonicMs() + ms;"]],
+    [["runtime/wait-line.ts", "5:assignment-dropped", "this.askAgainMs = this.#clock.monotonicMs() + ms;"]],
   ),
   ...alike(
     "a test sees it",
