@@ -57,6 +57,11 @@ return taken
 end`;
 
 const waitingClients = `local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
+local FOR_LOCK, TO_WRITE, FOR_PERMITS = 0, 1, 2
+local function is_member(member)
+return string.find(string.sub(member, 1, 36), "^[0-9a-f-]+$")
+and (#member == 36 or string.find(string.sub(member, 37), "^:%d+$"))
+end
 local function clients_in(queue, may_read)
 local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
 if type(count) ~= "number" or count == 0 then
@@ -69,23 +74,25 @@ if may_read and not may_read(queue, count) then
 return {}, 0
 end
 local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
-if found.err then
+if found.err or #found == 0 then
 return {}, 0
 end
-for _, client in ipairs(found) do
-if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
+local waits_for = #found[1] > 36 and FOR_PERMITS or FOR_LOCK
+for at, member in ipairs(found) do
+if not is_member(member) then
 return {}, 0
 end
+found[at] = string.sub(member, 1, 36)
 end
-return found, #found > 0 and count or 0
+return found, count, waits_for
 end
 local function waiting_clients(queue, writers, may_read)
-local clients, count = clients_in(queue, may_read)
+local clients, count, waits_for = clients_in(queue, may_read)
 if count > 0 then
-return clients, count, 0
+return clients, count, waits_for or FOR_LOCK
 end
 clients, count = clients_in(writers, may_read)
-return clients, count, count > 0 and 1 or 0
+return clients, count, count > 0 and TO_WRITE or FOR_LOCK
 end`;
 
 export const fairForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -396,9 +403,9 @@ local permits, listed = false, 0
 if kind == "string" then
 permits, listed = permits_of(lock, KEYS[at + 3])
 end
-local clients, client_count, to_write = {}, 0, 0
+local clients, client_count, waits_for = {}, 0, FOR_LOCK
 if keys_each == 6 then
-clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
+clients, client_count, waits_for = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
 end
 rows = rows + #waiters + listed + #clients
 answer[#answer + 1] = {
@@ -412,7 +419,7 @@ token_of(KEYS[at + 2]),
 permits or false,
 clients,
 client_count,
-to_write,
+waits_for,
 }
 end
 return answer`,
