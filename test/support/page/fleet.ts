@@ -210,9 +210,9 @@ function history(points: number): Point[] {
       atMs: AT_MS - (points - 1 - at) * 10_000,
       waiting,
       acquired: Math.round(420 + 60 * wave + (rush > 0 ? -160 : 0)),
-      contended: waiting * 7,
+      contentions: waiting * 7,
       longestMs: Math.max(120, Math.round(900 + 500 * wave + rush * 2_600 + late * (at - points + 34) * 380)),
-      lost: at === Math.round(points * 0.7) ? 2 : at === Math.round(points * 0.66) ? 1 : 0,
+      losses: at === Math.round(points * 0.7) ? 2 : at === Math.round(points * 0.66) ? 1 : 0,
       busiest: [
         { key: "order:42", waiting: Math.max(0, waiting - 2) },
         { key: "stock:eu:reserve", waiting: Math.min(2, waiting) },
