@@ -20,6 +20,8 @@ export const holdfastLibraries = [
   }),
   // As most programs use it: with no fixed lease, whatever is wished.
   holdfastWith({ name: "holdfast-watchdog", packages: ["ioredis"], connect: onIoredis, variant: "lease" }),
+  // For a scenario that is about plain locks: with fair ones, whatever is wished.
+  holdfastWith({ name: "holdfast-fair", packages: ["ioredis"], connect: onIoredis, variant: "kind" }),
 ];
 
 /**
@@ -38,8 +40,9 @@ function holdfastWith({ connect, ...rest }) {
       const watchdogMs = settings.renewEachMs * RENEWALS_PER_LEASE;
       const holdfast = new Holdfast(await connect(settings), { watchdogMs, ...settings.holdfastOptions });
       const isFixed = rest.variant !== "lease";
+      const usual = rest.variant === "kind" ? "fair" : "plain";
       return {
-        acquire: (name, { ttlMs, kind = "plain" }) =>
+        acquire: (name, { ttlMs, kind = usual }) =>
           lockOf(holdfast, kind, name).lock(isFixed && ttlMs !== undefined ? { leaseMs: ttlMs } : {}),
         release: (/** @type {Lease} */ lease) => lease.unlock(),
         isHeld: (/** @type {Lease} */ lease) => lease.state === "held",

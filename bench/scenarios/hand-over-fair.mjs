@@ -11,7 +11,9 @@ export const handOverFair = {
   columns: handOverColumns,
   tries: "fairness",
   contestants: (libraries) =>
-    libraries.filter(({ claims, variant }) => claims.kinds.includes("fair") && variant !== "lease"),
+    libraries.filter(
+      ({ claims, variant }) => claims.kinds.includes("fair") && variant !== "lease" && variant !== "kind",
+    ),
   measure: (stage, size) => measureHandOver(stage, size, "fair"),
   orders: handOverOrders,
 };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fleets } from "../support/contestants.mjs";
+import { fleetsWithKinds } from "../support/contestants.mjs";
 import { fleetOrders, orderAll, startFleet } from "../support/fleet.mjs";
 import { Histogram } from "../support/histogram.mjs";
 import { jainIndex } from "../support/statistics.mjs";
@@ -28,7 +28,7 @@ export const hotLocks = SIZES.map((clients) => ({
   name: `hot-lock-${clients}`,
   title: `One lock that ${clients} clients want at once`,
   about:
-    "The clients are spread over 4 processes, each with a connection of its own, and take the lock, release it at once, and come back. After that all and 8 of them do so in turn, each four times for a quarter of the loop: whatever else the machine does hits both alike. Commands are those that clients send, not those inside scripts. A wait that has not ended counts with what it has lasted up to then.",
+    "The clients are spread over 4 processes, each with a connection of its own, and take the lock, release it at once, and come back; those of holdfast-fair a fair lock. After that all and 8 of them do so in turn, each four times for a quarter of the loop: whatever else the machine does hits both alike. Commands are those that clients send, not those inside scripts. A wait that has not ended counts with what it has lasted up to then.",
   columns: [
     { metric: "perSecond", heading: "acquisitions/s" },
     { metric: "toFew", heading: "to 8 clients", digits: 2 },
@@ -38,7 +38,7 @@ export const hotLocks = SIZES.map((clients) => ({
     { metric: "longestMs", heading: "longest wait ms" },
   ],
   tries: "waiting",
-  contestants: fleets,
+  contestants: fleetsWithKinds,
   measure: (stage, size) => measureHotLock(stage, size, clients),
   orders: fleetOrders,
 }));

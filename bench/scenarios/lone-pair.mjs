@@ -35,7 +35,7 @@ export const lonePair = {
   contestants: (libraries) =>
     libraries.filter(
       ({ role, variant, packages }) =>
-        role === "ours" && variant !== "lease" && othersFor(packages).length > 0,
+        role === "ours" && variant !== "lease" && variant !== "kind" && othersFor(packages).length > 0,
     ),
 
   async measure(stage, { quick, forMs }, { packages }) {

@@ -8,7 +8,7 @@ import { redisServer } from "./redis-server.mjs";
  * @param {readonly Library[]} libraries
  */
 export function uncontended(libraries) {
-  return libraries.filter(({ variant }) => variant !== "waiting");
+  return libraries.filter(({ variant }) => variant !== "waiting" && variant !== "kind");
 }
 
 /**
@@ -18,7 +18,8 @@ export function uncontended(libraries) {
  */
 export function waiting(libraries) {
   return libraries.filter(
-    ({ role, claims, variant }) => claims.waits && role !== "raw" && variant !== "lease",
+    ({ role, claims, variant }) =>
+      claims.waits && role !== "raw" && variant !== "lease" && variant !== "kind",
   );
 }
 
@@ -49,4 +50,14 @@ export function fleets(libraries) {
   return waitingWithoutVariants(libraries).filter(
     ({ elsewhere, server }) => !elsewhere && server === redisServer,
   );
+}
+
+/**
+ * The same, and kinds of locks other than the plain one beside it.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function fleetsWithKinds(libraries) {
+  const plain = fleets(libraries);
+  return libraries.filter((library) => plain.includes(library) || library.variant === "kind");
 }

@@ -16,7 +16,7 @@ export interface Library {
   /** Its locks are taken by another process than the worker, whose memory and processor time say nothing then. */
   readonly elsewhere?: true;
   /** Differs from another in this alone, and is of no interest where that makes no difference. */
-  readonly variant?: "client" | "lease" | "waiting";
+  readonly variant?: "client" | "lease" | "waiting" | "kind";
   /** Why it can not be measured here; undefined: it can. */
   obstacle?(): string | undefined;
   /**

@@ -54,7 +54,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
 }
 
 function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {
-  const { type, fields, queue, waitingClients, waitsToWrite, token } = record;
+  const { type, fields, queue, waitingClients, waitsFor, token } = record;
   const { holds, waits } = fleet.told(key);
   const told = (holds[0] ?? waits[0])?.kind;
   if (type === "string") {
@@ -64,8 +64,9 @@ function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | u
   if (type !== "hash" && type !== "none") return undefined;
   const free = type === "none" && queue.length === 0;
   if (!free) return kindOf({ mode: fields[MODE_FIELD], queue, token });
-  const mode = waitsToWrite ? "write" : undefined;
-  return waitedKind(told) ?? (waitingClients.length > 0 ? kindOf({ mode, queue, token }) : undefined);
+  if (told !== undefined || waitingClients.length === 0) return waitedKind(told);
+  if (waitsFor === "permits") return "semaphore";
+  return kindOf({ mode: waitsFor === "write" ? waitsFor : undefined, queue, token });
 }
 
 function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
@@ -186,7 +187,7 @@ function permitHolder(
 
 /**
  * Of a client whose waiters stand in the queue the longest waits are theirs. A client that waits for a lock without a fair queue has one
- * place there, however many calls of it wait.
+ * place there, however many calls of it wait; one that waits for permits has one for each number of them that its calls want.
  */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);

@@ -46,7 +46,8 @@ export interface ListedHolder {
 export interface ListedWaiter {
   /**
    * As it stands in the queue of a fair lock; in that of a plain, non-reentrant, fenced or write lock the client id, which stands there once for
-   * all of its calls. null for a call that only presence tells of.
+   * all of its calls; in that of a semaphore the client id, once for its calls that want equally many permits. null for a call that only
+   * presence tells of.
    */
   readonly holder: string | null;
   /** Its client; null where presence does not tell. */

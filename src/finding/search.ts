@@ -67,6 +67,10 @@ function twinsTogether(one: string, other: string): number {
   return a < b ? -1 : 1;
 }
 
+function isStored(record: FoundRecord | undefined): boolean {
+  return record?.type === "hash" || record?.type === "string";
+}
+
 /** One search. */
 class Search {
   readonly #client: Client;
@@ -141,7 +145,7 @@ class Search {
     });
   }
 
-  /** The names `a` and `{a}` have one queue: of two that are free, and of one that is free beside one that is held, one is listed. */
+  /** The names `a` and `{a}` have one queue: of two that are free, and of one that is free beside one that is not, one is listed. */
   #isOfItsTwin(key: string, records: ReadonlyMap<string, FoundRecord>): boolean {
     const { type, queue, waitingClients } = records.get(key) ?? FREE;
     const isWaitedFor = queue.length > 0 || waitingClients.length > 0;
@@ -149,7 +153,7 @@ class Search {
     const inner = /^\{([^{}]+)\}$/.exec(key)?.[1];
     const twin = inner ?? `{${key}}`;
     const isListed = inner !== undefined && this.#heard.has(twin) && this.#isWanted(twin);
-    return records.get(twin)?.type === "hash" || isListed;
+    return isStored(records.get(twin)) || isListed;
   }
 
   #asks(source: LockSource): boolean {

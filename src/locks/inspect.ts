@@ -44,14 +44,18 @@ export interface LockState {
    * whichever of its calls that serves. The first 1,000; none of more than 10,000. A lock that is free may have some for a moment. One that
    * has died stands here until it is passed over, ten minutes at most after somebody has waited last. JVMs, and what waits for other kinds
    * of locks, never stand here.
+   *
+   * Of a semaphore of either kind, the clients that wait for permits: the first for which there are enough is the next that is told its turn.
+   * A client stands here once for each number of permits that its calls want, from when another client was faster than it, or it knows that
+   * others wait: a single one that waits never does.
    */
   readonly waitingClients: readonly string[];
-  /** How many clients wait so, those included that `waitingClients` has no room for. */
+  /** How many places `waitingClients` would have, with those that it has no room for. */
   readonly waitingClientCount: number;
   /**
    * How many processes wait for the release of the lock, at least: those that listen to its channel, for some ten seconds after they have
-   * waited as well, or as many as `waitingClientCount` where that is more, as of those the first two alone listen there. Waiters of fair and
-   * spin locks do not. In a cluster with sharded messages only those that are connected to the master are counted.
+   * waited as well, or as many as there are `waitingClients` where those are more, as of them the first two alone listen there. Waiters of
+   * fair and spin locks do not. In a cluster with sharded messages only those that are connected to the master are counted.
    * Absent where the number cannot be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
@@ -98,9 +102,14 @@ export async function inspect(client: Client, name: string, key: string): Promis
     ...tokenOf(token),
     ownHolders: holders.filter((holder) => client.owns(holder)),
     kept: holders.length === 1 && KEPT.test(only),
-    ...(listeners === null ? {} : { listeners: Math.max(listeners, waitingClientCount) }),
+    ...(listeners === null ? {} : { listeners: Math.max(listeners, clientsIn(record)) }),
     ...permits?.counts,
   });
+}
+
+/** A client may have several places in the queue of a semaphore. */
+function clientsIn({ waitingClients, waitingClientCount }: LockRecord): number {
+  return waitingClientCount - waitingClients.length + new Set(waitingClients).size;
 }
 
 function tokenOf(stored: string | null): Pick<LockState, "token" | "foreignToken"> {

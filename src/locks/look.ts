@@ -7,6 +7,7 @@ import {
   lockChannel,
   permitLeasesKey,
   rwChannel,
+  semaphoreChannel,
   waitingKey,
   writersQueueKey,
 } from "../protocol/names.js";
@@ -31,7 +32,10 @@ export async function look(
       tokenKey: fencingTokenKey(key),
       leasesKey: permitLeasesKey(key),
       ...(withClients && { waitingKeys: [waitingKey(key), writersQueueKey(key)] }),
-      ...(whole && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
+      ...(whole && {
+        counting: countingAt(client),
+        channels: [lockChannel(key), rwChannel(key), semaphoreChannel(key)],
+      }),
     }));
   // A user without a right to one key is refused as a whole: who waits is told where it may be.
   const withoutClients = (error: unknown) => {

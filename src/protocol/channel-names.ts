@@ -1,16 +1,10 @@
-/** What the channels begin with on which something is told about a lock, a semaphore or a latch. */
-export const channelStarts = {
-  lock: "redisson_lock__channel",
-  readWrite: "redisson_rwlock",
-  semaphore: "redisson_sc",
-  latch: "redisson_countdownlatch__channel__",
-} as const;
+import { channelStarts } from "./channel-starts.js";
 
 /** A key that a channel may belong to, and what kind of object that would be. */
 export interface ChannelReading {
   readonly key: string;
   readonly of: "lock" | "semaphore" | "count-down-latch";
-  /** True for the channel of one waiter, or of one client, of the lock. */
+  /** True for the channel of one waiter, or of one client, of the lock or the semaphore. */
   readonly ofOne?: true;
 }
 
@@ -22,7 +16,10 @@ export const readableStarts: readonly string[] = [
   `${channelStarts.latch}{`,
 ];
 
-/** A waiter of a fair lock in a JVM, `:<client id>:<thread id>`, or all of a client of holdfast, `:<client id>`. */
+/**
+ * A waiter of a fair lock in a JVM, `:<client id>:<thread id>`; all of a client of holdfast, `:<client id>`; or those of its calls that want
+ * equally many permits, `:<client id>:<permits>`.
+ */
 const WAITER = /:[0-9a-f-]{36}(?::\d+)?$/;
 
 /**
@@ -33,17 +30,14 @@ export function readingsOf(channel: string): readonly ChannelReading[] {
   const { lock, readWrite, semaphore, latch } = channelStarts;
   const all = (of: ChannelReading["of"], keys: readonly string[]) => keys.map((key) => ({ key, of }));
   const [ofLock, ofPair, ofSemaphore] = [lock, readWrite, semaphore].map((start) => restOf(channel, start));
-  const rest = ofLock ?? ofPair;
-  if (rest !== undefined)
+  const rest = ofLock ?? ofPair ?? ofSemaphore;
+  if (rest !== undefined) {
+    const of = rest === ofSemaphore ? "semaphore" : "lock";
     return [
-      ...all("lock", rawsOf(rest)),
-      ...all("lock", rawsOf(rest.replace(WAITER, ""), rest)).map((one) => ({ ...one, ofOne: true as const })),
+      ...all(of, rawsOf(rest)),
+      ...all(of, rawsOf(rest.replace(WAITER, ""), rest)).map((one) => ({ ...one, ofOne: true as const })),
     ];
-  if (ofSemaphore !== undefined)
-    return [
-      ...all("semaphore", rawsOf(ofSemaphore)),
-      ...all("semaphore", rawsOf(ofSemaphore.replace(WAITER, ""), ofSemaphore)),
-    ];
+  }
   const isLatch = channel.startsWith(`${latch}{`) && channel.endsWith("}");
   return all("count-down-latch", isLatch ? [channel.slice(latch.length + 1, -1)].filter(isName) : []);
 }

@@ -75,8 +75,8 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
 export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClientCount"> {
   /** Of a semaphore or a latch; null where the key is no count. */
   readonly permits: FoundPermits | null;
-  /** Whether `waitingClients` wait to write. */
-  readonly waitsToWrite: boolean;
+  /** What `waitingClients` wait for. */
+  readonly waitsFor: "lock" | "write" | "permits";
   /** How many holders, and how many that wait, are not in `fields`, and in `queue` and `waitingClients`. */
   readonly more: { readonly holders: number; readonly waiting: number };
 }
@@ -120,8 +120,19 @@ export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defi
 });
 
 function recordOf(raw: RawReply): FoundRecord {
-  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits, clients, clientCount, toWrite] =
-    list(raw);
+  const [
+    type,
+    ttlMs,
+    flat,
+    fieldCount,
+    waiters,
+    queueLength,
+    token,
+    permits,
+    clients,
+    clientCount,
+    waitsFor,
+  ] = list(raw);
   const [fields, queue, waitingClients] = [
     pairs(list(flat)),
     list(waiters).map(text),
@@ -133,7 +144,7 @@ function recordOf(raw: RawReply): FoundRecord {
     fields,
     queue,
     waitingClients,
-    waitsToWrite: toWrite === 1,
+    waitsFor: waitsFor === 2 ? "permits" : waitsFor === 1 ? "write" : "lock",
     token: textOrNull(token),
     listeners: null,
     permits: permits === null || permits === undefined ? null : permitsOf(list(permits)),

@@ -12,9 +12,9 @@ export interface LockRecord {
   readonly fields: Readonly<Record<string, string>>;
   /** The waiters of a fair lock. */
   readonly queue: readonly string[];
-  /** The clients that wait for a lock without a fair queue, the next first: 1,000 at most, and none of more than 10,000. */
+  /** The clients that wait for a lock without a fair queue, or for permits, the next first: 1,000 at most, and none of more than 10,000. */
   readonly waitingClients: readonly string[];
-  /** How many there are; 0 where they were not asked for. */
+  /** How many places they have; 0 where they were not asked for. */
   readonly waitingClientCount: number;
   readonly token: string | null;
   /** How many connections listen; null unless that was asked for, and where the server does not tell. */
@@ -49,7 +49,7 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  /** The queues of the clients that wait: for a lock without a fair queue, and to write. Undefined: they are not read. */
+  /** The queues of the clients that wait: for a lock without a fair queue or for permits, and to write. Undefined: they are not read. */
   readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;

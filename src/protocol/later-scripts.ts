@@ -41,8 +41,8 @@ local s18 = is and redis.call("GET", k3)
 local n4 = s18 and tonumber(s18)
 return n4 and math.abs(n4) < 2 ^ 53 and string.format("%.0f", n4 + 0) == s18 and n4
 end
-local function cb2(leases, l5, m8)
-return redis.call("ZCOUNT", leases, l5, m8)
+local function cb2(leases, l5, m9)
+return redis.call("ZCOUNT", leases, l5, m9)
 end
 local function ti(found)
 local t2 = {}
@@ -57,6 +57,11 @@ return t2
 end`;
 
 const waitingClients = `local MCR, MCT = 10000, "1000"
+local FL, TW, FP = 0, 1, 2
+local function im(m2)
+return string.find(string.sub(m2, 1, 36), "^[0-9a-f-]+$")
+and (#m2 == 36 or string.find(string.sub(m2, 37), "^:%d+$"))
+end
 local function ci3(queue, mr)
 local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
 if type(count) ~= "number" or count == 0 then
@@ -69,23 +74,25 @@ if mr and not mr(queue, count) then
 return {}, 0
 end
 local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MCT)
-if found.err then
+if found.err or #found == 0 then
 return {}, 0
 end
-for _, c7 in ipairs(found) do
-if #c7 ~= 36 or not string.find(c7, "^[0-9a-f-]+$") then
+local wf = #found[1] > 36 and FP or FL
+for at, m2 in ipairs(found) do
+if not im(m2) then
 return {}, 0
 end
+found[at] = string.sub(m2, 1, 36)
 end
-return found, #found > 0 and count or 0
+return found, count, wf
 end
 local function wc(queue, w7, mr)
-local c8, count = ci3(queue, mr)
+local c8, count, wf = ci3(queue, mr)
 if count > 0 then
-return c8, count, 0
+return c8, count, wf or FL
 end
 c8, count = ci3(w7, mr)
-return c8, count, count > 0 and 1 or 0
+return c8, count, count > 0 and TW or FL
 end`;
 
 export const countDelete: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -93,7 +100,7 @@ export const countDelete: ScriptSource = /* @__PURE__ */ scriptSource(
   `${publish}
 ${nowMs}
 ${request}
-local count, channel, m3 = KEYS[1], ARGV[5], ARGV[6]
+local count, channel, m4 = KEYS[1], ARGV[5], ARGV[6]
 local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 return { nm5, o2(r11, fc(count), function()
 local v = co2(count)
@@ -104,8 +111,8 @@ end
 for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
-if v and m3 ~= "" then
-p7(channel, m3)
+if v and m4 ~= "" then
+p7(channel, m4)
 end
 return a9
 end) }`,
@@ -116,7 +123,7 @@ export const countTrySet: ScriptSource = /* @__PURE__ */ scriptSource(
   `${publish}
 ${nowMs}
 ${request}
-local count, v, ttl_ms, channel, m3 = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local count, v, ttl_ms, channel, m4 = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 return { nm5, o2(r11, fc(count), function()
 local k2 = co2(count)
@@ -130,8 +137,8 @@ redis.call("SET", count, v)
 else
 redis.call("SET", count, v, "PX", ttl_ms)
 end
-if m3 ~= "" then
-p7(channel, m3)
+if m4 ~= "" then
+p7(channel, m4)
 end
 return a9
 end) }`,
@@ -255,9 +262,9 @@ end
 local function iu2(t4)
 local at = string.find(t4, "[\\128-\\255]")
 while at do
-local m7 = f8(string.byte(t4, at), string.byte(t4, at + 1) or 0)
+local m8 = f8(string.byte(t4, at), string.byte(t4, at + 1) or 0)
 local found, l = string.find(t4, "^[\\128-\\191]+", at + 1)
-if not m7 or not found or l - found + 1 ~= m7 then
+if not m8 or not found or l - found + 1 ~= m8 then
 return false
 end
 at = string.find(t4, "[\\128-\\255]", l + 1)
@@ -365,10 +372,10 @@ return false
 end
 local function fo(k3, count)
 local f4 = redis.call("HRANDFIELD", k3, MS, "WITHVALUES")
-local m6 = count > MS and redis.call("HGET", k3, "mode")
-if m6 then
+local m7 = count > MS and redis.call("HGET", k3, "mode")
+if m7 then
 f4[#f4 + 1] = "mode"
-f4[#f4 + 1] = m6
+f4[#f4 + 1] = m7
 end
 for at = 1, #f4, 2 do
 if not iol(f4[at], f4[at + 1]) then
@@ -445,9 +452,9 @@ local permits, l11 = false, 0
 if k6 == "string" then
 permits, l11 = po2(lock, KEYS[at + 3])
 end
-local c8, cc, tw2 = {}, 0, 0
+local c8, cc, wf = {}, 0, FL
 if ke == 6 then
-c8, cc, tw2 = wc(KEYS[at + 4], KEYS[at + 5], isq)
+c8, cc, wf = wc(KEYS[at + 4], KEYS[at + 5], isq)
 end
 r12 = r12 + #w2 + l11 + #c8
 a9[#a9 + 1] = {
@@ -461,7 +468,7 @@ to2(KEYS[at + 2]),
 permits or false,
 c8,
 cc,
-tw2,
+wf,
 }
 end
 return a9`,
@@ -541,9 +548,9 @@ local function l6(line)
 if not po3(w3, line) then
 return 0
 end
-local wf = if2(line, tl(w3))
+local wf2 = if2(line, tl(w3))
 f10(w3, line)
-return tw(w3, not fc(KEYS[1]) and co2(KEYS[1]) or 0, wf)
+return tw(w3, not fc(KEYS[1]) and co2(KEYS[1]) or 0, wf2)
 end
 return { nm5, { "left", l6(ARGV[2]) } }`,
 );
@@ -572,7 +579,7 @@ local a11 = co2(s8.permits)
 local u4 = ce(s8)
 local a3 = redis.call("ZCARD", s8.leases) - u4
 local e5 = a11 and 1 or 0
-return { nm5, { "permits", e5, m5((a11 or 0) + u4), a3, lm4(ri(ARGV[2])[1]) } }`,
+return { nm5, { "permits", e5, m6((a11 or 0) + u4), a3, lm4(ri(ARGV[2])[1]) } }`,
 );
 
 export const permitSetLease: ScriptSource = /* @__PURE__ */ scriptSource(
@@ -596,7 +603,7 @@ end
 local sm2 = nem(s8)
 local a9 = r5(r11, "updated", #i2)
 if iu(r11, l4(s8, i2, nm5 + lm2)) then
-redis.call("ZADD", s8.leases, m5(nm5 + lm2), i2[1])
+redis.call("ZADD", s8.leases, m6(nm5 + lm2), i2[1])
 end
 if sm2 < 0 or sm2 > nem(s8) then
 a8(s8.channel, 1)
@@ -621,7 +628,7 @@ local nt = a11 and a11 + redis.call("ZCARD", s8.leases) or 0
 if a11 and nt == t11 then
 return r5(r11, "set", a11)
 end
-local l8, c4 = (a11 or 0) + t11 - nt, m5(t11 - nt)
+local l8, c4 = (a11 or 0) + t11 - nt, m6(t11 - nt)
 local a9 = r5(r11, "set", l8)
 if iu(r11, redis.pcall("INCRBY", s8.permits, c4)) then
 redis.call("INCRBY", s8.permits, c4)
@@ -698,7 +705,7 @@ export const presenceTell: ScriptSource = /* @__PURE__ */ scriptSource(
 ${letEnd}
 local c8, c7, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local b, em2, lm3 = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local km, m4, l13 = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local km, m5, l13 = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 local SM, LM = 10, 600000
 local MF2 = 1000
 local FA = 2 ^ 32
@@ -719,8 +726,8 @@ local ttl_ms = string.format("%.0f", nm2)
 de(c7, ttl_ms)
 local at = string.format("%.0f", nm5)
 redis.call("HSET", c7, "v", "1", "at", at, "every", string.format("%.0f", tm), "beat", b)
-if m4 ~= "" then
-redis.call("HSET", c7, "meta", m4)
+if m5 ~= "" then
+redis.call("HSET", c7, "meta", m5)
 end
 if l13 ~= "" then
 redis.call("HSET", c7, "live", l13, "liveAt", at)
@@ -745,7 +752,7 @@ export const readWriteForceUnlock: ScriptSource = /* @__PURE__ */ scriptSource(
   `${publish}
 ${callFirst}
 ${nowMs}
-local lock, queue, not_after_ms, channel, m3 = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock, queue, not_after_ms, channel, m4 = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local function fu()
 if nm5 > not_after_ms then
 return { "late" }
@@ -770,7 +777,7 @@ redis.call("DEL", lock)
 for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
-p7(channel, m3)
+p7(channel, m4)
 cf(queue, channel)
 return { "released" }
 end
@@ -786,11 +793,11 @@ local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_m
 return { nm5, o2(r11, fc(permits), function()
 local a11 = math.max(co2(permits) or 0, 0)
 if a11 > 0 then
-redis.call("DECRBY", permits, m5(a11))
+redis.call("DECRBY", permits, m6(a11))
 end
 local a9 = tr(r11, "drained", a11)
 if not a9 and a11 > 0 then
-redis.call("DECRBY", permits, m5(-a11))
+redis.call("DECRBY", permits, m6(-a11))
 end
 return a9 or r5(r11, "drained", a11)
 end) }`,
@@ -816,7 +823,7 @@ local nt = a11 + redis.call("ZCARD", s8.leases)
 if nt ~= s7 then
 return r5(r11, "changed", nt)
 end
-local l8, c4 = a11 + t11 - nt, m5(t11 - nt)
+local l8, c4 = a11 + t11 - nt, m6(t11 - nt)
 local a9 = r5(r11, "set", l8)
 if iu(r11, redis.pcall("INCRBY", s8.permits, c4)) then
 redis.call("INCRBY", s8.permits, c4)

@@ -1,4 +1,4 @@
-import { channelStarts } from "./channel-names.js";
+import { channelStarts } from "./channel-starts.js";
 
 /**
  * Names of keys and channels, as Redisson derives them (class RedissonObject) from the name of an object

@@ -5,7 +5,7 @@ export const nowMs = `local t7 = redis.call("TIME")
 local nm5 = tonumber(t7[1]) * 1000 + math.floor(tonumber(t7[2]) / 1000)`;
 
 export const request = `local U = "undone:0"
-local function m5(n4)
+local function m6(n4)
 return string.format("%.0f", n4)
 end
 local function ft2(k3, k6)
@@ -115,8 +115,8 @@ redis.call("PEXPIRE", k3, string.format("%.0f", math.max(ttl_ms, tonumber(lm2)))
 end
 end`;
 
-export const publish = `local function p7(channel, m3)
-local h4 = redis.pcall("PUBLISH", channel, m3)
+export const publish = `local function p7(channel, m4)
+local h4 = redis.pcall("PUBLISH", channel, m4)
 return type(h4) == "number" and h4 or 0
 end`;
 
@@ -129,17 +129,17 @@ end
 local function cat(holder)
 return string.sub(holder, 1, 36), string.sub(holder, 38)
 end
-local function m5(n4)
+local function m6(n4)
 return string.format("%.0f", n4)
 end
 local function r3(f2, ...)
 local ask, i6 = redis.pcall, redis.call
 local r10 = ask(...)
-local m3 = type(r10) == "table" and r10.err
-if not m3 then
+local m4 = type(r10) == "table" and r10.err
+if not m4 then
 return r10
 end
-if not string.find(m3, "WRONGTYPE", 1, true) then
+if not string.find(m4, "WRONGTYPE", 1, true) then
 return i6(...)
 end
 f2.is_wrong = true
@@ -201,7 +201,7 @@ local function iw2(f2)
 return lo(f2) == r3(f2, "ZCARD", f2.timeouts)
 end
 local function lo3(f2, nm5)
-f2.living = f2.living or r3(f2, "ZCOUNT", f2.alive, m5(nm5), "+inf")
+f2.living = f2.living or r3(f2, "ZCOUNT", f2.alive, m6(nm5), "+inf")
 return f2.living
 end
 local function meets_jvm(f2, nm5)
@@ -228,16 +228,16 @@ return found
 end
 local function kq(f2, nm5)
 local lm4 = math.max(to3(f2).ms - nm5, 0) + DM
-local ttl_ms = m5(math.min(lm4, LM))
+local ttl_ms = m6(math.min(lm4, LM))
 redis.call("PEXPIRE", f2.queue, ttl_ms)
 redis.call("PEXPIRE", f2.timeouts, ttl_ms)
 end
 local function ksol(f2)
-return redis.call("PEXPIRE", f2.alive, m5(DM))
+return redis.call("PEXPIRE", f2.alive, m6(DM))
 end
 local function sol(f2, holder, nm5, t8)
 ksol(f2)
-redis.call("ZADD", f2.alive, m5(nm5 + t8.alive_ms), holder)
+redis.call("ZADD", f2.alive, m6(nm5 + t8.alive_ms), holder)
 ksol(f2)
 end
 local function lt(nm5, t8)
@@ -262,12 +262,12 @@ local before = place > 0 and redis.call("LINDEX", f2.queue, place - 1)
 local bm = before and to(f2, before) or nm5 + math.max(t8.horizon_ms, to4(f2))
 local bm2 = om2 - bm - math.max(0, om2 - lm4)
 if place == 0 and om2 < bm and io(l8) then
-redis.call("ZADD", f2.timeouts, m5(bm), o3)
+redis.call("ZADD", f2.timeouts, m6(bm), o3)
 end
 if bm2 <= 0 then
 return
 end
-local fm = m5(om2)
+local fm = m6(om2)
 local b2 = redis.call("ZRANGE", f2.timeouts, fm, "+inf", "BYSCORE", "LIMIT", 0, ML3, "WITHSCORES")
 local l16 = {}
 for i = 1, #b2, 2 do
@@ -276,7 +276,7 @@ local nm = timeout_ms - bm2
 if io(b2[i]) then
 nm = math.min(timeout_ms, math.max(nm, lt(nm5, t8)))
 end
-l16[i], l16[i + 1] = m5(nm), b2[i]
+l16[i], l16[i + 1] = m6(nm), b2[i]
 end
 redis.call("ZADD", f2.timeouts, unpack(l16))
 f2.top, f2.is_to_be_kept = nil, true
@@ -344,7 +344,7 @@ end
 return alive_ms and tonumber(alive_ms) <= nm5
 end
 if not timeout_ms then
-redis.pcall("ZADD", f2.timeouts, m5(nm5), holder)
+redis.pcall("ZADD", f2.timeouts, m6(nm5), holder)
 f2.top = nil
 end
 return timeout_ms and tonumber(timeout_ms) + t8.grace_ms <= nm5
@@ -426,7 +426,7 @@ end
 local function t3(f2, w, until_ms)
 if io(w) then
 local ci2, ti2 = cat(w)
-p7(f2.channel .. ":" .. ci2, ti2 .. ":" .. m5(until_ms))
+p7(f2.channel .. ":" .. ci2, ti2 .. ":" .. m6(until_ms))
 else
 p7(f2.channel .. ":" .. w, "0")
 end
@@ -437,7 +437,7 @@ if not h2 or h2 == "" then
 return
 end
 if io(h2) and t8.grant_ms > 0 then
-local grant_ms = m5(t8.grant_ms)
+local grant_ms = m6(t8.grant_ms)
 if
 type(redis.pcall("PEXPIRE", f2.lock, grant_ms)) == "table"
 or type(redis.pcall("HSET", f2.lock, h2, "1")) == "table"
@@ -457,11 +457,11 @@ end
 t3(f2, h2, until_ms)
 end`;
 
-const refused = `local function refused(m3)
-if string.find(m3, "READONLY", 1, true) or string.find(m3, "NOREPLICAS", 1, true) then
+const refused = `local function refused(m4)
+if string.find(m4, "READONLY", 1, true) or string.find(m4, "NOREPLICAS", 1, true) then
 redis.call("HDEL", KEYS[1], "")
 end
-return { "refused", m3 }
+return { "refused", m4 }
 end`;
 
 const holdCount = `local function ib(count, kc, hc)
@@ -585,8 +585,8 @@ end`;
 const lookIntoQueue = `local c7 = co(holder)
 local l7, c = string.sub(way, 1, 6) == "leaves", string.sub(way, 1, 5) == "calls"
 local counts_all = string.sub(way, -4) == " all"
-local function t3(o3, m3)
-return p7(channel .. ":" .. o3, m3)
+local function t3(o3, m4)
+return p7(channel .. ":" .. o3, m4)
 end
 local function hf(o3)
 local f3 = nf(o3)
@@ -708,7 +708,7 @@ end
 return a
 end
 local function ce(s8)
-return redis.call("ZCOUNT", s8.leases, "-inf", m5(nm5))
+return redis.call("ZCOUNT", s8.leases, "-inf", m6(nm5))
 end
 local function r4(s8)
 local n4 = math.min(ce(s8), MAO)
@@ -717,21 +717,21 @@ return
 end
 redis.call("ZREMRANGEBYRANK", s8.leases, "1", "0")
 if co2(s8.permits) then
-a8(s8.channel, redis.call("INCRBY", s8.permits, m5(n4)))
+a8(s8.channel, redis.call("INCRBY", s8.permits, m6(n4)))
 end
-redis.call("ZREMRANGEBYRANK", s8.leases, "0", m5(n4 - 1))
+redis.call("ZREMRANGEBYRANK", s8.leases, "0", m6(n4 - 1))
 end
 local function l4(s8, i2, em)
 local r10 = nil
 for _, id in ipairs(i2) do
-r10 = redis.pcall("ZADD", s8.leases, m5(em), id)
+r10 = redis.pcall("ZADD", s8.leases, m6(em), id)
 end
 return r10
 end
 local function p6(s8, i2, em)
 for _, id in ipairs(i2) do
 if (le(s8, id) or 0) < em then
-redis.call("ZADD", s8.leases, m5(em), id)
+redis.call("ZADD", s8.leases, m6(em), id)
 end
 end
 end
@@ -740,8 +740,8 @@ redis.call("ZREM", s8.leases, "")
 local a11 = co2(s8.permits)
 local t11 = a11 and a11 + #i2 or 0
 local a9 = r5(r11, s17, n4 or t11)
-if a11 and iu(r11, redis.pcall("INCRBY", s8.permits, m5(#i2))) then
-redis.call("INCRBY", s8.permits, m5(#i2))
+if a11 and iu(r11, redis.pcall("INCRBY", s8.permits, m6(#i2))) then
+redis.call("INCRBY", s8.permits, m6(#i2))
 end
 for _, id in ipairs(i2) do
 redis.call("ZREM", s8.leases, id)
@@ -758,7 +758,7 @@ local o7, permits, sm3 = string.match(r5, "^(.+):(%d+):(%d+)$")
 return o7, tonumber(permits) or 0, tonumber(sm3) or nm5
 end
 local function ws(saved, o7, permits, sm3, ttl_ms)
-redis.pcall("SET", saved, o7 .. ":" .. permits .. ":" .. m5(sm3), "PX", ttl_ms)
+redis.pcall("SET", saved, o7 .. ":" .. permits .. ":" .. m6(sm3), "PX", ttl_ms)
 end
 local function sfo(saved, o7)
 local o3, permits = sf(saved)
@@ -777,7 +777,7 @@ if o3 ~= o7 then
 return false
 end
 redis.call("DEL", saved)
-ws(saved, "-", "0", nm5, m5(math.max(nm5 - sm3, 1000)))
+ws(saved, "-", "0", nm5, m6(math.max(nm5 - sm3, 1000)))
 return true
 end`;
 
@@ -794,8 +794,8 @@ end
 local function f10(w3, line)
 return redis.pcall("ZREM", w3.queue, line, T .. line) ~= 0
 end
-local function lo2(w3, m8)
-return redis.pcall("ZRANGE", w3.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", m5(m8))
+local function lo2(w3, m9)
+return redis.pcall("ZRANGE", w3.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", m6(m9))
 end
 local function tl(w3)
 local found, told, l10 = redis.pcall("ZRANGE", w3.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
@@ -812,9 +812,9 @@ end
 local function tw(w3, a11, if2)
 local told, o7, saved = tl(w3), sf(w3.saved)
 local l10, nl, ht
-for m8 = 3, ML, ML - 3 do
+for m9 = 3, ML, ML - 3 do
 local l8 = a11
-l10, nl = lo2(w3, m8), nil
+l10, nl = lo2(w3, m9), nil
 for _, line in ipairs(l10) do
 local w5 = wb(line)
 local io2 = o7 and string.sub(o7, 1, 36) == string.sub(line, 1, 36) and w5 == saved
@@ -824,14 +824,14 @@ elseif line ~= w3.line and l8 - (io2 and 0 or saved) >= w5 then
 if p7(w3.channel .. ":" .. line, "turn") == 0 and w3.counts_all then
 f10(w3, line)
 else
-redis.pcall("ZADD", w3.queue, m5(-nm5), T .. line)
+redis.pcall("ZADD", w3.queue, m6(-nm5), T .. line)
 told[line], l8, if2, ht = nm5, l8 - w5, false, true
 end
 elseif not nl and line ~= w3.line then
 nl = line
 end
 end
-if #l10 < m8 or l8 < 1 then
+if #l10 < m9 or l8 < 1 then
 break
 end
 end
@@ -864,7 +864,7 @@ end
 local function tte()
 local l = redis.pcall("ZRANGE", w3.queue, "-1", "-1", "WITHSCORES")
 local place = math.max(0, tonumber(l[2] or 0)) + 1
-redis.pcall("ZADD", w3.queue, m5(place), w3.line)
+redis.pcall("ZADD", w3.queue, m6(place), w3.line)
 if redis.pcall("PEXPIRE", w3.queue, QM) ~= 1 then
 f10(w3, w3.line)
 end
@@ -872,7 +872,7 @@ w3.place = po3(w3, w3.line)
 end
 local function s15()
 if w3.place then
-local before = redis.pcall("ZCOUNT", w3.queue, "1", "(" .. m5(w3.place))
+local before = redis.pcall("ZCOUNT", w3.queue, "1", "(" .. m6(w3.place))
 local a7 = (tonumber(before) or 0) - w3.told_ahead
 return a7 > 0 and 2 or (before == 0 and w3.is_new and 4 or 3), a7
 end
@@ -1050,16 +1050,16 @@ elseif place then
 return false, place == 0
 end
 end
-de(f2.queue, m5(DM))
+de(f2.queue, m6(DM))
 local length = redis.pcall("RPUSH", f2.queue, holder)
 if type(length) == "table" then
 return nil, nil, refused(length.err)
 end
 qc(f2)
 f2.length = length
-if length == 1 and type(redis.pcall("PEXPIRE", f2.queue, m5(DM))) == "table" then
+if length == 1 and type(redis.pcall("PEXPIRE", f2.queue, m6(DM))) == "table" then
 redis.call("LREM", f2.queue, -1, holder)
-redis.call("PEXPIRE", f2.queue, m5(DM))
+redis.call("PEXPIRE", f2.queue, m6(DM))
 end
 return true, length == 1
 end
@@ -1088,7 +1088,7 @@ if not is_new and not f2.is_kept then
 kq(f2, nm5)
 f2.is_kept = true
 end
-local until_ms = m5(nm5 + t8.alive_ms)
+local until_ms = m6(nm5 + t8.alive_ms)
 local a5 = redis.pcall("ZADD", f2.alive, until_ms, holder)
 if type(a5) == "table" then
 if is_new then
@@ -1101,7 +1101,7 @@ ksol(f2, t8)
 end
 if is_new or not timeout_ms then
 local ms, tm2 = tae(f2, nm5, t8), to3(f2).ms
-redis.call("ZADD", f2.timeouts, m5(ms), holder)
+redis.call("ZADD", f2.timeouts, m6(ms), holder)
 f2.top = { holder = holder, ms = ms }
 if if2 then
 kq(f2, nm5)
@@ -1163,7 +1163,7 @@ ${publish}
 ${fairKeys}
 ${fairQueue}
 local nm5, t8 = st(), ft(1)
-local function m2(f2)
+local function m3(f2)
 local s16, a5, s14 = {}, {}, {}
 local w3, s5 = redis.call("LRANGE", f2.queue, 0, -1), redis.call("ZRANGE", f2.timeouts, 0, -1)
 for i = 1, #w3 do
@@ -1182,7 +1182,7 @@ s16[w3[i]] = nil
 a5[#a5 + 1] = w3[i]
 end
 end
-local timeout_ms = m5(lt(nm5, t8))
+local timeout_ms = m6(lt(nm5, t8))
 ksol(f2)
 for i = 1, #a5 do
 redis.call("ZADD", f2.timeouts, timeout_ms, a5[i])
@@ -1193,7 +1193,7 @@ end
 f2.top, f2.living, f2.is_to_be_kept = nil, nil, true
 end
 local function ma(f2, w2)
-local until_ms, s11 = m5(nm5 + t8.alive_ms), {}
+local until_ms, s11 = m6(nm5 + t8.alive_ms), {}
 for i = 1, #w2 do
 s11[2 * i - 1], s11[2 * i] = until_ms, w2[i]
 end
@@ -1202,7 +1202,7 @@ redis.call("ZADD", f2.alive, unpack(s11))
 f2.has_signs_of_life = not it
 end
 local function rt(f2, w2, timeouts)
-local timeout_ms, r = m5(lt(nm5, t8)), {}
+local timeout_ms, r = m6(lt(nm5, t8)), {}
 for i = 1, #w2 do
 if il2(tonumber(timeouts[i]), nm5, t8) then
 r[#r + 1] = timeout_ms
@@ -1239,7 +1239,7 @@ ma(f2, t5)
 end
 local ir = rt(f2, t5, timeouts)
 if (#t5 < #w2 or not ir) and not iw2(f2) then
-m2(f2)
+m3(f2)
 t5, timeouts = s15(f2, w2)
 if #t5 > 0 then
 ma(f2, t5)
@@ -1734,20 +1734,20 @@ end
 local function g2()
 local ttl_ms = redis.call("PTTL", s8.permits)
 local mm2 = e(nem(s8), lm2 == 0 and -1 or lm2)
-local l8 = redis.call("DECRBY", s8.permits, m5(#i2))
+local l8 = redis.call("DECRBY", s8.permits, m6(#i2))
 local em = lm2 == 0 and P or nm5 + lm2
 local r6 = tr(r11, "granted", l8)
 if not r6 or iu(r11, l4(s8, i2, em)) then
-redis.call("DECRBY", s8.permits, m5(-#i2))
+redis.call("DECRBY", s8.permits, m6(-#i2))
 if r6 then
-redis.call("ZADD", s8.leases, m5(em), i2[1])
+redis.call("ZADD", s8.leases, m6(em), i2[1])
 end
 return r5(r11, "granted", l8)
 end
 if ttl_ms > 0 then
-redis.call("PEXPIRE", s8.leases, m5(ttl_ms))
+redis.call("PEXPIRE", s8.leases, m6(ttl_ms))
 end
-return { "granted", m5(l8), ttl_ms, mm2, -1 }
+return { "granted", m6(l8), ttl_ms, mm2, -1 }
 end
 local function gb2()
 local sm4 = P
@@ -1758,7 +1758,7 @@ if sm4 <= nm5 then
 return { "gone", "0" }
 end
 local l8, llm = co2(s8.permits) or 0, sm4 < P and sm4 - nm5 or -1
-return { "granted", m5(l8), redis.call("PTTL", s8.permits), nem(s8), llm }
+return { "granted", m6(l8), redis.call("PTTL", s8.permits), nem(s8), llm }
 end
 local function wm(o4)
 return e(nem(s8), o4 > 0 and redis.call("PTTL", saved) or -1)
@@ -1782,12 +1782,12 @@ if sm == "0" and snm(saved, o7) then
 a8(s8.channel, a11)
 end
 local ip = a11 + redis.call("ZCARD", s8.leases) >= #i2
-local s2 = su(saved, o7, m5(#i2), ip and sm or "0")
+local s2 = su(saved, o7, m6(#i2), ip and sm or "0")
 local mm2 = wm(o4)
 if w3 then
 s16, mm2 = w3.refused(a11, mm2)
 end
-return { "short", m5(a11), mm2, s2, e5 }
+return { "short", m6(a11), mm2, s2, e5 }
 end)
 if not f13 and a9[1] == "granted" then
 a9 = gb2()
@@ -1931,14 +1931,14 @@ ${anyHolder}
 ${refused}
 local not_after_ms, t9, f2 = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
 local function eo(lock, k6, k5, m)
-local m6 = k6 == "hash" and mo(lock)
+local m7 = k6 == "hash" and mo(lock)
 if k5 ~= "" then
 if redis.call("HEXISTS", lock, k5) == 1 then
 return nil
 end
 return { "lost" }
 end
-if k6 == "hash" and m6 ~= "read" then
+if k6 == "hash" and m7 ~= "read" then
 return { "busy", redis.call("PTTL", lock), ah(lock) }
 end
 local w6 = f2 and redis.call("GET", m)
@@ -2151,7 +2151,7 @@ snm(saved, o7)
 local l8 = redis.call("DECRBY", permits, w5)
 local a9 = tr(r11, "granted", l8)
 if not a9 then
-redis.call("DECRBY", permits, m5(-w5))
+redis.call("DECRBY", permits, m6(-w5))
 end
 a9 = a9 or r5(r11, "granted", l8)
 s16 = w3 and w3.entered(l8)
@@ -2166,7 +2166,7 @@ local s2, mm2 = su(saved, o7, w5, sm), o4 > 0 and redis.call("PTTL", saved) or -
 if w3 then
 s16, mm2 = w3.refused(a11, mm2)
 end
-return { "short", m5(a11), mm2, s2, e5 }
+return { "short", m6(a11), mm2, s2, e5 }
 end),
 s16,
 }`,
@@ -2178,7 +2178,7 @@ export const semaphoreAdd: ScriptSource = /* @__PURE__ */ scriptSource(
 ${request}
 ${publish}
 ${announce}
-local permits, channel, a5, m8 = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
+local permits, channel, a5, m9 = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
 local r11 = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 if KEYS[3] then
 ${savedPermits}
@@ -2194,7 +2194,7 @@ if not a11 and ARGV[7] == "1" then
 return r5(r11, "absent", 0)
 end
 a11 = a11 or 0
-if a5 > 0 and a11 + a5 > m8 then
+if a5 > 0 and a11 + a5 > m9 then
 return r5(r11, "too-many", a11)
 end
 local a9 = r5(r11, "added", a11 + a5)

@@ -128,7 +128,8 @@ describe("a look at locks that were found", () => {
     await wait("one", [JVM]);
     await redis.plain.zadd(waitingKey("one"), -1, clients(1)[0] ?? "", -2, "given");
     await wait("spoilt", [JVM, "x".repeat(MEGABYTE)]);
-    expect(await callsOf("zrange", () => inspect(["crowd", "spoilt"]))).toBe(0);
+    await wait("permits", [`${JVM}:1`, `${JVM}:${"1".repeat(MEGABYTE)}`]);
+    expect(await callsOf("zrange", () => inspect(["crowd", "spoilt", "permits"]))).toBe(0);
     const { holdfast } = redis.connect();
     const found = await listed(holdfast.locks({ sources: ["scan"] }));
     const told = found

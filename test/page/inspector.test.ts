@@ -69,6 +69,39 @@ it.each(["", "/"])(
   },
 );
 
+it("numbers the clients that wait for permits in the order of their queue, those without presence as well", async () => {
+  const url = await mounted();
+  const [api, silent] = [client("api"), new Holdfast(memoryDriver(server))];
+  closing.push(() => silent.close());
+  const over = new AbortController();
+  server.command("SET", "pool", 0);
+  const places = () => Number(server.command("ZCOUNT", "holdfast_waiting:{pool}", "1", "+inf"));
+  for (const [at, [waits, permits]] of [
+    [api, 2] as const,
+    [silent, 1] as const,
+    [api, 1] as const,
+  ].entries()) {
+    const waiting = waits.getSemaphore("pool").acquire(permits, { signal: over.signal });
+    waiting.catch(() => undefined);
+    const lostRace = () => {
+      server.command("PUBLISH", "redisson_sc:{pool}", "1");
+      return places();
+    };
+    await expect.poll(lostRace).toBe(at + 1);
+  }
+  const page = await whenLive(await open(`${url}#/locks?lock=pool`));
+  await expect.poll(() => page.locator(".panel .queue .has-place").count()).toBe(3);
+  const queue = page.locator("section", { has: page.locator(".queue") });
+  expect(await queue.locator("h3").allTextContents()).toContain("3 waiting, in this order");
+  const starts = async () =>
+    (await queue.locator("li > span:first-child").allTextContents()).map((text) => text.slice(0, 8));
+  await expect
+    .poll(starts, { timeout: 25_000 })
+    .toEqual(["api pid ", silent.clientId.slice(0, 8), "api pid "]);
+  over.abort(new Error("enough"));
+  await expect.poll(places).toBe(0);
+});
+
 it("shows nothing where authorize answers none", async () => {
   const url = await mounted({
     authorize: (request) => ({ role: request.url.includes("?me") ? "none" : "read" }),

@@ -54,7 +54,7 @@ function listIn(
   const type = Object.keys(fields).length === 0 ? "none" : "hash";
   const more = { holders: 0, waiting: 0 };
   const stored = { type, ttlMs: 1, fields, queue, waitingClients, token };
-  const record = { ...stored, waitsToWrite: false, listeners: null, permits: null, more };
+  const record = { ...stored, waitsFor: "lock" as const, listeners: null, permits: null, more };
   return listLock({
     key: "a",
     name: "a",
@@ -180,11 +180,16 @@ describe("a lock that was found", () => {
     expect(heard.get("a")).toEqual({ listeners: 7, of: "lock" });
   });
 
-  test("counts no connection twice that listens to the channel of its client and to that of all", () => {
-    const lock = "redisson_lock__channel:{a}";
-    const clients = [1, 2, 3].map((at) => ({ channel: `${lock}:${at}${ONE.slice(1)}`, listeners: 1 }));
+  test.each([
+    ["redisson_lock__channel:{a}", ""],
+    ["redisson_sc:{a}", ":2"],
+  ])("counts no connection twice that listens to a channel of its client and to %s", (ofAll, permits) => {
+    const clients = [1, 2, 3].map((at) => ({
+      channel: `${ofAll}:${at}${ONE.slice(1)}${permits}`,
+      listeners: 1,
+    }));
     const count = (all: number) =>
-      heardOn([{ channel: lock, listeners: all }, ...clients]).get("a")?.listeners;
+      heardOn([{ channel: ofAll, listeners: all }, ...clients]).get("a")?.listeners;
     expect([count(0), count(2), count(5)]).toEqual([3, 3, 5]);
   });
 });

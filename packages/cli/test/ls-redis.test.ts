@@ -87,6 +87,21 @@ describe("holdfast ls", () => {
     await until(() => waiting.outcome !== undefined);
   });
 
+  test("lists those that have a place in the queue of a semaphore, without presence", async () => {
+    const { holdfast } = redis.connect();
+    await holdfast.getSemaphore("pool").trySetPermits(1);
+    await holdfast.getSemaphore("pool").acquire();
+    const controller = new AbortController();
+    const waiting = watched(holdfast.getSemaphore("pool").acquire({ signal: controller.signal }));
+    await until(async () => {
+      await redis.plain.publish("redisson_sc:{pool}", "1");
+      return (await redis.plain.zcard("holdfast_waiting:{pool}")) === 1;
+    });
+    expect((await ls("--waiting")).lines.at(1)).toMatch(/^pool +semaphore .* 1 in the queue$/);
+    controller.abort(new Error("enough"));
+    await until(() => waiting.outcome !== undefined);
+  });
+
   test("writes an object in a line that fits its schema", async () => {
     await storeFleet();
     const written = await ls("--json", "--sort", "name", "--scan");

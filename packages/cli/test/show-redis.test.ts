@@ -72,6 +72,32 @@ describe("holdfast show", () => {
     ]);
   });
 
+  test("tells the clients that wait for permits with their places, those without presence as well", async () => {
+    const [api, silent] = [clientId(1), `5e1c${clientId(1).slice(4)}`];
+    await redis.plain.set("pool", "0");
+    await redis.plain.zadd("holdfast_waiting:{pool}", 1, `${api}:2`, 2, `${silent}:1`, 3, `${api}:1`);
+    await redis.plain.zadd("holdfast_waiting:{pool}", -Date.now(), `told:${api}:2`);
+    expect((await show("pool")).lines.map((line) => line.trim())).toEqual([
+      "pool · semaphore · 0 available",
+      "permits   0 available; how many there are in all is not stored",
+      `waiting   1. unknown ${api.slice(0, 4)}…`,
+      `2. unknown ${silent.slice(0, 4)}…`,
+      `3. unknown ${api.slice(0, 4)}…`,
+    ]);
+    const wait = (ageMs: number) => ["pool", "semaphore", ageMs] as const;
+    await storeClient(redis.plain, { id: api, app: "api", waits: [wait(12_000), wait(2_000)] });
+    expect((await show("pool")).lines.slice(2).map((line) => line.trim())).toEqual([
+      expect.stringMatching(/^waiting {3}1\. api@web-7 pid 7, for 1\d s$/),
+      `2. unknown ${silent.slice(0, 4)}…`,
+      expect.stringMatching(/^3\. api@web-7 pid 7, for \d s$/),
+    ]);
+    const { lines } = await show("--json", "pool");
+    expect(misfits("shown-lock", lines)).toEqual([]);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      waiting: [api, silent, api].map((holder) => ({ holder })),
+    });
+  });
+
   test("tells holders with age, note and labels, and points to --stale where they are gone", async () => {
     await redis.plain.hset("a", `${clientId(1)}:1`, "1");
     await redis.plain.pexpire("a", HOUR_MS);

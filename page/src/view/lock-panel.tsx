@@ -28,7 +28,7 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
   const isCount = fromFeed !== undefined && !/lock$/.test(fromFeed.row.kind);
-  // The feed does not tell the ids of permits.
+  // The feed does not tell the ids of permits. Details are read anew when permits are taken or given back, not when somebody comes to wait.
   const lock = (isCount ? detail?.seen : undefined) ?? fromFeed ?? detail?.seen;
   const name = shown(lock?.row.name ?? lockKey);
   const mayFree = view.me?.role === "operate" && lock !== undefined && canBeFreed(lock.row);
@@ -62,7 +62,7 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
           </p>
           <Lease lock={lock} />
           <Holders view={view} lock={lock} detail={detail} lookAgain={lookAgain} />
-          <Queue lock={lock} />
+          <Queue lock={fromFeed ?? lock} />
           <Facts row={lock.row} />
         </>
       )}

@@ -7,19 +7,21 @@
     queue  list of waiting holders (fair lock)
     token  string, the fencing counter (fenced lock)
     leases sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
-    waiting sorted set, id of a client that waits -> its place (lock without a fair queue); with "fewer" there is none
+    waiting sorted set, id of a client that waits -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
+            (semaphore of either kind); with "fewer" there is none
     writers the same for a write lock; with "fewer" there is none
   ARGV[1]  keys  "all", or "fewer": of each lock the first four
 
   Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil,
-               { clientId, … }, clientCount, toWrite }, … }
+               { clientId, … }, clientCount, waitsFor }, … }
            with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
            type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
            are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
            permits, of a string that is a count: { count }, or
            { count, expired, taken, permanent, { permitId, ms, … } }  how many leases are over, how many are not, how many of
                                                                       these have no end, and the last to end, as lock-inspect
-           clientIds are those of the clients that wait, the next first: as many as of a queue; toWrite is 1 when they wait to write
+           clientIds are those of the clients that wait, the next first: as many as of a queue; for permits one stands there once for each
+           number of permits that its calls want. waitsFor is 1 when they wait to write, 2 when they wait for permits, 0 otherwise
            In all half a mebibyte at most.
   Compat   Reads only.
 ]]
@@ -162,9 +164,9 @@ for at = 1, #KEYS, keys_each do
   if kind == "string" then
     permits, listed = permits_of(lock, KEYS[at + 3])
   end
-  local clients, client_count, to_write = {}, 0, 0
+  local clients, client_count, waits_for = {}, 0, FOR_LOCK
   if keys_each == 6 then
-    clients, client_count, to_write = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
+    clients, client_count, waits_for = waiting_clients(KEYS[at + 4], KEYS[at + 5], is_small_queue)
   end
   rows = rows + #waiters + listed + #clients
   answer[#answer + 1] = {
@@ -178,7 +180,7 @@ for at = 1, #KEYS, keys_each do
     permits or false,
     clients,
     client_count,
-    to_write,
+    waits_for,
   }
 end
 return answer

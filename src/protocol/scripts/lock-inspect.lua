@@ -5,7 +5,8 @@
   KEYS[2]  queue   list of waiting holders (fair lock)
   KEYS[3]  token   string, the fencing counter (fenced lock)
   KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
-  KEYS[5]  waiting sorted set, id of a client that waits -> its place (lock without a fair queue); left out: it is not read
+  KEYS[5]  waiting sorted set, id of a client that waits -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
+                   (semaphore of either kind); left out: it is not read
   KEYS[6]  writers the same for a write lock; left out with the one before
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
@@ -20,7 +21,8 @@
            { count, expired, taken, { permitId, ms, … } }  how many leases are over, how many are not, and of these the first
                                                            to end: 32 hexadecimal digits, and what is left of the lease, -1
                                                            of a permanent permit
-           clientIds are those of the clients that wait, the next first: 1,000 at most, and none of more than 10,000
+           clientIds are those of the clients that wait, the next first: 1,000 at most, and none of more than 10,000; for permits one stands
+           there once for each number of permits that its calls want
   Compat   Reads only.
 ]]
 --@include now-ms

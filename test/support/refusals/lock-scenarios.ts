@@ -207,6 +207,18 @@ export const lockScenarios = {
       },
       [...held(OTHER), ...waiting(FRIEND)],
     ),
+    scenario(
+      "a semaphore for whose permits a client waits",
+      lockInspect,
+      {
+        key: KEY,
+        queueKey: QUEUE,
+        tokenKey: TOKEN,
+        leasesKey: LEASES,
+        waitingKeys: [waitingKey(KEY), writersQueueKey(KEY)],
+      },
+      [["SET", KEY, 0], ...waiting(`${FRIEND}:2`)],
+    ),
   ],
   "lock-inspect-many": [
     scenario("a fair lock with a counter", lockInspectMany, { locks: [KEY], withClients: false }, [
@@ -222,6 +234,12 @@ export const lockScenarios = {
       ...held(OTHER),
       ...waiting(FRIEND),
     ]),
+    scenario(
+      "a semaphore for whose permits a client waits",
+      lockInspectMany,
+      { locks: [KEY], withClients: true },
+      [["SET", KEY, 0], ...waiting(`${FRIEND}:2`)],
+    ),
   ],
   "fair-acquire": [
     scenario("a free lock", fairAcquire, acquire({ waits: true })),

@@ -1,9 +1,17 @@
 --[[
-  waiting-clients: the clients that wait for a lock in its queue, as a look tells them. Any program may have written the key: one of
-  another type, or with a member that is no client id, is a queue without anybody, and so is one that the user may not read.
+  waiting-clients: the clients that wait in a queue for a lock, or for permits, as a look tells them. A member is a client id, or of a
+  semaphore "<client id>:<permits>". Any program may have written the key: one of another type, or with any other member, is a queue
+  without anybody, and so is one that the user may not read.
 ]]
 local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
+local FOR_LOCK, TO_WRITE, FOR_PERMITS = 0, 1, 2
 
+local function is_member(member)
+  return string.find(string.sub(member, 1, 36), "^[0-9a-f-]+$")
+    and (#member == 36 or string.find(string.sub(member, 37), "^:%d+$"))
+end
+
+-- Returns the clients, how many places there are, and what the first of them waits for.
 -- may_read: decides by the key and the number of its clients whether they are read; nil: they are.
 local function clients_in(queue, may_read)
   local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
@@ -17,24 +25,26 @@ local function clients_in(queue, may_read)
     return {}, 0
   end
   local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", MOST_CLIENTS_TOLD)
-  if found.err then
+  if found.err or #found == 0 then
     return {}, 0
   end
-  for _, client in ipairs(found) do
-    if #client ~= 36 or not string.find(client, "^[0-9a-f-]+$") then
+  local waits_for = #found[1] > 36 and FOR_PERMITS or FOR_LOCK
+  for at, member in ipairs(found) do
+    if not is_member(member) then
       return {}, 0
     end
+    found[at] = string.sub(member, 1, 36)
   end
-  return found, #found > 0 and count or 0
+  return found, count, waits_for
 end
 
--- The clients, the next first, and how many there are: of many the first 1,000, and none of more than 10,000; 1 when they wait to write.
+-- The clients, the next first, and how many places there are: of many the first 1,000, and none of more than 10,000; and what they wait for.
 -- Locks of two kinds may have one name: of writers it is told only where no client waits for a lock of another kind.
 local function waiting_clients(queue, writers, may_read)
-  local clients, count = clients_in(queue, may_read)
+  local clients, count, waits_for = clients_in(queue, may_read)
   if count > 0 then
-    return clients, count, 0
+    return clients, count, waits_for or FOR_LOCK
   end
   clients, count = clients_in(writers, may_read)
-  return clients, count, count > 0 and 1 or 0
+  return clients, count, count > 0 and TO_WRITE or FOR_LOCK
 end
