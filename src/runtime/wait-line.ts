@@ -24,10 +24,7 @@ export type LineNews = "message" | "reconnect" | "release" | "timer";
 
 /** A lock that is given to a client is free again after so long if that does not take it. As in waiting.lua. */
 const GIVEN_MS = 1_500;
-/**
- * The safety period is shortened to this share of it at least, so that processes do not ask in step. Where the client has a channel of its own,
- * the end of its id says by how much: with a share that each draws anew, clients that came at once ask in waves for a minute, not for 25 s.
- */
+/** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
 /**
@@ -241,11 +238,9 @@ export class WaitLine implements LineHearer {
     soonestMs: number = Number.POSITIVE_INFINITY,
     nowMs: number = this.#clock.monotonicMs(),
   ): void {
-    const own = this.ownChannel;
-    const spread =
-      own === undefined ? environment.random() : (Number.parseInt(own.slice(-8), 16) % 1e3) / 1e3;
-    const spreadMs = this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * spread);
-    const safetyMs = Math.min(spreadMs, soonestMs);
+    const jitteredMs =
+      this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
+    const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
     this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
   }
