@@ -125,7 +125,10 @@ export class Run {
     const ofMix = chooser.stream("mix");
     const drawn = topology === "standalone" ? drawMix(ofMix, kinds) : undefined;
     this.#mix = drawn?.mix;
-    if (drawn !== undefined) shared.splice(0, shared.length, { kind: drawn.kind, name: "n0" });
+    if (drawn !== undefined) {
+      const ofName = [drawn.kind, ...(drawn.mix.besides ?? [])].map((kind) => ({ kind, name: "n0" }));
+      shared.splice(0, shared.length, ...ofName);
+    }
     this.#processes = drawn === undefined ? processes : between(ofMix, ...drawn.mix.processes);
     const heldKeys = shared.flatMap((each) => familyOf(each).heldKeys(each));
     const occupied = new Occupied(this.#time, heldKeys);
