@@ -831,7 +831,7 @@ elseif not next_line and line ~= waiting.line then
 next_line = line
 end
 end
-if #lines < most or left < 1 then
+if #lines < most or left < 1 and next_line then
 break
 end
 end

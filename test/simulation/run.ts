@@ -183,7 +183,10 @@ export class Run {
           this.#lockWatch?.starts(server, call);
           for (const watch of this.#watches.values()) watch.starts(server, call);
         },
-        published: (_, channel, message, heard) => this.#lockWatch?.published(channel, message, heard),
+        published: (_, channel, message, heard) => {
+          this.#lockWatch?.published(channel, message, heard);
+          for (const watch of this.#watches.values()) watch.published?.(channel, message, heard);
+        },
         ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
       },
       stream: place,

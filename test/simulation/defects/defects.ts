@@ -14,6 +14,7 @@ import { renewalDefects } from "./planted/renewal.js";
 import { serverDefects } from "./planted/servers.js";
 import { trustDefects } from "./planted/trust.js";
 import { waitingDefects } from "./planted/waiting.js";
+import { waitingPermitDefects } from "./planted/waiting-permits.js";
 import { waitingQueueDefects } from "./planted/waiting-queue.js";
 import { waitingSpinDefects } from "./planted/waiting-spins.js";
 import { waitingWriterDefects } from "./planted/waiting-writers.js";
@@ -38,4 +39,5 @@ export const defects: readonly Defect[] = [
   ...waitingQueueDefects,
   ...waitingWriterDefects,
   ...waitingSpinDefects,
+  ...waitingPermitDefects,
 ];

@@ -69,6 +69,15 @@ export async function severalLeases(caller: Caller, shared: Shared): Promise<voi
   }
 }
 
+/** Steps as in any other schedule, close upon each other; a pause lets the channels of a client close. */
+export async function manySteps(caller: Caller, shared: Shared): Promise<void> {
+  const { stream } = caller;
+  for (let left = between(stream, 4, 10); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [0, 0, 1, 5, 50, 12_000]));
+    await familyOf(shared).step(caller, shared);
+  }
+}
+
 /** Steps as in any other schedule, for several beats. */
 export async function stepsAmidBeats(caller: Caller, shared: Shared): Promise<void> {
   const { stream } = caller;
