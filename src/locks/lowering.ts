@@ -176,8 +176,8 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     const keepForMs = this.#keepForMs;
     const looks = this.#looks;
     this.#looked = looks;
-    // As in `sendingsOf`.
-    if (commands.inCluster) this.#looks = undefined;
+    // As in `sendingsOf`. That of a writer is refused for as long as the slot moves, with its queue or without.
+    if (commands.inCluster && this.#lock.kind.half === undefined) this.#looks = undefined;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel, looks };
   }
 

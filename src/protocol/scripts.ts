@@ -831,7 +831,7 @@ elseif not nl and line ~= w3.line then
 nl = line
 end
 end
-if #l10 < m9 or l8 < 1 then
+if #l10 < m9 or l8 < 1 and nl then
 break
 end
 end

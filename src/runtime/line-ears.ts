@@ -84,9 +84,13 @@ export class LineEars {
     });
   }
 
-  /** Of permits: nobody else has waited for so long that the own channel is closed. @returns true */
+  /**
+   * Of permits: nobody else has waited for so long that the own channel is closed. The answer to a question whose call had given up may have
+   * said since when to hear what all hear. @returns true
+   */
   forgetOwn(): true {
     this.#own = undefined;
+    this.#hearsAllFromMs = Number.POSITIVE_INFINITY;
     return true;
   }
 

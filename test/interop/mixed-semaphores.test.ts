@@ -3,7 +3,7 @@ import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
 import { release, since } from "../support/jvm/interop.js";
 import type { RedissonSynchronizerName } from "../support/jvm/redisson.js";
 import { until } from "../support/run/until.js";
-import { synchronizerFleet } from "./synchronizer-fleet.js";
+import { synchronizerFleet, take } from "./synchronizer-fleet.js";
 
 const { both, jvm: jvmUser, node: nodeUser } = synchronizerFleet();
 const HOUR_MS = 3_600_000;
@@ -51,6 +51,49 @@ describe(`Redisson ${release} does as it does with semaphores and latches, besid
       expect(await waiting).toHaveLength(2);
     },
   );
+
+  describe.each([semaphore, leased])("a $kind of one permit that 8 clients of ours and a JVM want", (on) => {
+    const OURS = 8;
+    /** Each waits by messages and ends of turns alone, and gives the permit back at once. */
+    const turn = async (user: Awaited<ReturnType<typeof nodeUser>>, served: (typeof user)[]) => {
+      const { giveBack } = await take(user, on);
+      served.push(user);
+      await giveBack();
+    };
+
+    test("a JVM that gives it back wakes one of ours, and all of these are served after each other", async () => {
+      const jvm = await jvmUser();
+      const ours = await Promise.all(Array.from({ length: OURS }, () => nodeUser()));
+      await jvm.call(on, "trySetPermits", { permits: 1 });
+      const { giveBack } = await take(jvm, on);
+      const served: typeof ours = [];
+      const turns = ours.map((user) => turn(user, served));
+      await Promise.all(ours.map((user) => user.waits()));
+      await giveBack();
+      await Promise.all(turns);
+      expect(new Set(served).size).toBe(OURS);
+      expect(await jvm.call(on, "availablePermits")).toBe(1);
+    });
+
+    test("one of ours that gives it back wakes the JVM, which waits among the others: nobody is forgotten", async () => {
+      const jvm = await jvmUser();
+      const ours = await Promise.all(Array.from({ length: OURS }, () => nodeUser()));
+      const [first] = ours;
+      if (first === undefined) throw new Error("there is no client");
+      await first.call(on, "trySetPermits", { permits: 1 });
+      const { giveBack } = await take(first, on);
+      const served: (typeof jvm)[] = [];
+      const waiting = ours.slice(1).map((user) => turn(user, served));
+      await Promise.all(ours.slice(1).map((user) => user.waits()));
+      const theirs = turn(jvm, served);
+      await jvm.waits();
+      await giveBack();
+      await Promise.all([...waiting, theirs]);
+      expect(served).toHaveLength(OURS);
+      expect(served).toContain(jvm);
+      expect(await jvm.call(on, "availablePermits")).toBe(1);
+    });
+  });
 
   test("a JVM that deletes a latch wakes ours, and not a JVM until it is opened anew [wire-L17]", async () => {
     const [deleter, jvm, node] = [await jvmUser(), await jvmUser(), await nodeUser()];

@@ -125,7 +125,10 @@ export class Run {
     const ofMix = chooser.stream("mix");
     const drawn = topology === "standalone" ? drawMix(ofMix, kinds) : undefined;
     this.#mix = drawn?.mix;
-    if (drawn !== undefined) shared.splice(0, shared.length, { kind: drawn.kind, name: "n0" });
+    if (drawn !== undefined) {
+      const ofName = [drawn.kind, ...(drawn.mix.besides ?? [])].map((kind) => ({ kind, name: "n0" }));
+      shared.splice(0, shared.length, ...ofName);
+    }
     this.#processes = drawn === undefined ? processes : between(ofMix, ...drawn.mix.processes);
     const heldKeys = shared.flatMap((each) => familyOf(each).heldKeys(each));
     const occupied = new Occupied(this.#time, heldKeys);
@@ -180,7 +183,10 @@ export class Run {
           this.#lockWatch?.starts(server, call);
           for (const watch of this.#watches.values()) watch.starts(server, call);
         },
-        published: (_, channel, message, heard) => this.#lockWatch?.published(channel, message, heard),
+        published: (_, channel, message, heard) => {
+          this.#lockWatch?.published(channel, message, heard);
+          for (const watch of this.#watches.values()) watch.published?.(channel, message, heard);
+        },
         ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
       },
       stream: place,

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { RawReply } from "../../src/protocol/script-call.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { type Watched, watched } from "../support/run/watched.js";
 import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
@@ -136,6 +137,19 @@ describe("a release that looks", () => {
   });
 });
 
+describe("a release of as many permits as lines are read first", () => {
+  test("tells the line behind them that it is the next, so that it hears of a JVM [own-122]", async () => {
+    const all = peers(4);
+    const calls = await queue(all);
+    await all[0]?.holdfast.getSemaphore("s").release(3);
+    await time.clock.advance(60);
+    expect(calls.map(({ outcome }) => outcome !== undefined)).toEqual([true, true, true, false]);
+    await givenByJvm(time, 1);
+    await time.clock.advance(0);
+    expect(calls[3]?.outcome).toEqual({ value: undefined });
+  });
+});
+
 describe("a release that does not look", () => {
   test("is heard at once by the one that found nobody, and after 50 ms by one that became the first by a message", async () => {
     const all = peers(2);
@@ -170,6 +184,45 @@ describe("a call that gives up", () => {
     expect(sent(one)).toEqual(["permit-leave"]);
     expect(next.outcome).toEqual({ value: undefined });
     expect(waiting()).toEqual([]);
+  });
+
+  test("before the answer that tells its place leaves no alarm behind: the next call of its line rings once, and sleeps [own-121]", async () => {
+    const [other, peer] = peers(2) as [Peer, Peer];
+    const [, mine] = (await queue([other, peer])) as [Watched<void>, Watched<void>];
+    await other.holdfast.getSemaphore("s").release(2);
+    await time.clock.advance(0);
+    expect(mine.outcome).toEqual({ value: undefined });
+    // It knows of others, and gives up while its question is under way.
+    const leaving = new AbortController();
+    const late = {
+      name: "a late answer",
+      meet: async (deliver: () => Promise<RawReply>) => {
+        const reply = await deliver();
+        await new Promise<void>((resolve) => void time.clock.schedule(10, resolve));
+        return reply;
+      },
+    };
+    void peer.driver.next(late, "semaphore-acquire");
+    const gone = watched(peer.holdfast.getSemaphore("s").acquire({ signal: leaving.signal }));
+    await time.clock.advance(5);
+    leaving.abort("enough");
+    await time.clock.advance(0);
+    expect(gone.outcome).toEqual({ error: "enough" });
+    // By then its channel is closed.
+    await time.clock.advance(60_000);
+    const schedule = time.clock.schedule.bind(time.clock);
+    let alarms = 0;
+    vi.spyOn(time.clock, "schedule").mockImplementation((ms, ring) => {
+      alarms += 1;
+      return schedule(alarms > 50 ? HOUR_MS : ms, ring);
+    });
+    const call = watched(peer.holdfast.getSemaphore("s").acquire());
+    await time.clock.advance(1_000);
+    expect(call.outcome).toBeUndefined();
+    expect(alarms).toBeLessThan(10);
+    vi.restoreAllMocks();
+    await givenByJvm(time, 1);
+    expect(call.outcome).toEqual({ value: undefined });
   });
 
   test("and did not stand in the queue sends nothing more", async () => {

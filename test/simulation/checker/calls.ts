@@ -16,6 +16,8 @@ export interface PendingCall {
   readonly mostMs: number;
   /** Whether it is about a lock that its caller shares with others. */
   readonly reads: boolean;
+  /** Whether it asks again and again while it waits, and hears of no release. */
+  readonly polls: boolean;
   /** Whether others of the process call with the same thread id. */
   readonly sharesId: boolean;
   /** What it was to be cancelled by. */

@@ -49,6 +49,12 @@ const RELEASES: Readonly<Record<string, string>> = { "semaphore-add": "added", "
 /** Where a question names its line, of the arguments behind those of the request. */
 const LINE_AT: Readonly<Record<string, number>> = { "semaphore-acquire": 4, "permit-acquire": 5 };
 
+/** The line of which a script asks, or that leaves by it; undefined: none. */
+export function lineThatAsks({ script, args }: Answered): string | undefined {
+  const at = LINE_AT[script];
+  return at === undefined ? (script === "permit-leave" ? args[1] : undefined) : args[at];
+}
+
 /**
  * What a script about permits does to the queue: each line stands where it came, until its client leaves, gets what it wants, has not come in
  * time, or nobody listens for it. A release that looks, a question of a line and a line that leaves let no permits lie that the next line
@@ -61,10 +67,9 @@ export function wrongTurn(
   answered: Answered,
   after: CountState,
 ): string | undefined {
-  const { script, status, before, args, isRepeat, looks, by } = answered;
+  const { script, status, before, isRepeat, looks, by } = answered;
   const [was, is] = [before.queue, after.queue];
-  const at = LINE_AT[script];
-  const line = at === undefined ? (script === "permit-leave" ? args[1] : undefined) : args[at];
+  const line = lineThatAsks(answered);
   const isHeard = (other: string) =>
     !server.refusesPublish && server.channels.includes(clientChannel(semaphoreChannel(name), other));
   for (const [other, place] of was.places) {

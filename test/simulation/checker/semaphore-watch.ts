@@ -1,10 +1,13 @@
 import type { SemaphoreSettings } from "../../../src/options.js";
 import { savedPermitsKey } from "../../../src/protocol/names.js";
+import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { oneIn, pick } from "../draw.js";
 import type { Member } from "../workload/member.js";
+import type { SimServer } from "../world/sim-server.js";
 import type { Answered } from "./answers.js";
 import type { CountState } from "./count-state.js";
 import { CountWatch, type WatchParts } from "./count-watch.js";
+import { PermitLines } from "./permit-lines.js";
 import { wrongTurn } from "./permit-turns.js";
 
 /** One that wants permits and may wait for them. */
@@ -30,10 +33,12 @@ export abstract class SemaphoreWatch extends CountWatch {
   /** Whether somebody may delete it. */
   readonly isMortal: boolean;
   readonly #waiting = new Set<Waiting>();
+  readonly #lines: PermitLines;
   #free: number | undefined;
 
   constructor(parts: WatchParts) {
     super(parts);
+    this.#lines = new PermitLines(parts);
     const { stream } = parts;
     this.size = pick(stream, [1, 2, 3, 5]);
     this.isMortal = oneIn(stream, 8);
@@ -44,12 +49,14 @@ export abstract class SemaphoreWatch extends CountWatch {
   waits(wanted: Omit<Waiting, "startUs" | "clockSinceUs">, mayWait: boolean): Waiting {
     const { clockSinceUs } = wanted.member.process;
     const waiting = { ...wanted, startUs: this.parts.time.nowUs, clockSinceUs };
+    this.#lines.waits(waiting);
     if (mayWait) this.#waiting.add(waiting);
     return waiting;
   }
 
   /** He has them, or waits no more. */
   waitsNoMore(waiting: Waiting, isServed: boolean): void {
+    this.#lines.waitsNoMore(waiting);
     if (!this.#waiting.delete(waiting) || !isServed) return;
     for (const other of this.#waiting) {
       if (other.member !== waiting.member || other.permits !== waiting.permits) continue;
@@ -83,9 +90,19 @@ export abstract class SemaphoreWatch extends CountWatch {
     checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
   }
 
+  override starts(server: SimServer, call: ScriptCall): void {
+    super.starts(server, call);
+    this.#lines.starts();
+  }
+
+  published(channel: string, message: string, heard: number): void {
+    this.#lines.published(channel, message, heard);
+  }
+
   glance(): void {
+    const { count = 0, saved, queue } = this.state;
+    this.#lines.glance(queue, this.#waiting);
     if (this.#waiting.size === 0) return;
-    const { count = 0, saved } = this.state;
     const free = count - (saved?.permits ?? 0);
     if (free !== this.#free) this.changed();
     this.#free = free;
@@ -103,6 +120,7 @@ export abstract class SemaphoreWatch extends CountWatch {
 
   protected answered(answered: Answered, after: CountState): void {
     const { args, status, script, before } = answered;
+    this.#lines.answered(answered, after, this.server);
     const wrong = wrongTurn(this.server, this.name, answered, after);
     if (wrong !== undefined) this.parts.checker.fail("order", `the queue of "${this.name}": ${wrong}`);
     if (after.saved !== undefined && Number(this.server.command("PTTL", savedPermitsKey(this.name))) < 0) {

@@ -3,7 +3,7 @@ import { clientChannel } from "../../../src/protocol/names.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import { clientOf, isOfGiven } from "./fields.js";
-import { type Change, isGivenTo, type QueuedKind } from "./waiting-places.js";
+import { type Change, claimantGiven, isGivenTo, type QueuedKind } from "./waiting-places.js";
 
 /** Of a release that frees nothing, and has the first of the queue ask. */
 const NO_HOLDER = "";
@@ -28,7 +28,7 @@ interface Turn {
 /**
  * Watches what the clients that wait for one lock are told: a command wakes one of them, which is the first that somebody listens for;
  * and no client is woken for nothing twice in a row. Of two releases in a row that tell a client its turn, one gives it the lock, and what was
- * given it finds. A turn is for nothing when the client's next question is refused, but for what was given and is there no more: that was
+ * given it finds; between the two one that polls may have been given it, which claims it. A turn is for nothing when the client's next question is refused, but for what was given and is there no more: that was
  * asked for too late, or somebody has freed it by force, or the server has lost it. Once a client has had the lock, has left the queue, or
  * was passed over as nobody listened for it, its turns are counted anew. That another one has left, has freed the
  * lock by force, or lets it fall sooner, is news, and no turn.
@@ -68,7 +68,10 @@ export class TurnsTold {
     const { call, change, own } = ran;
     const { before, after } = change;
     const { acquire, release, mayLook } = this.#kind;
-    const toldTurn = this.#lookAtOrder(ran);
+    const claimant = claimantGiven(change, own);
+    // Those that poll have a place before some that wait: for these it was a turn like any other.
+    if (claimant !== undefined) this.#countAnew();
+    const toldTurn = claimant === undefined ? this.#lookAtOrder(ran) : this.#lookAtClaim(claimant, ran);
     for (const client of new Set([...this.#turns.keys(), ...this.#inVain, ...this.#next.keys()])) {
       const hasIt = after.holders.some(
         (field) => clientOf(field) === client && !isOfGiven(field) && mayLook(field),
@@ -127,6 +130,19 @@ export class TurnsTold {
     return client;
   }
 
+  /** One that claims the lock was given it, and asks by itself: only the first of those that wait is told, that it is the next one. */
+  #lookAtClaim(claimant: string, { change, isHeard }: Ran): undefined {
+    const [first] = change.others;
+    for (const { client, message } of this.#told) {
+      if (message !== YOU_ARE_NEXT || client !== first)
+        this.#fail(`${client} was told "${message}" when it was given to ${claimant}, who claims it`);
+    }
+    if (first !== undefined && isHeard(first) && this.#told.length === 0)
+      this.#fail(
+        `it was given to ${claimant}, who claims it, and ${first} was not told that it is the next one`,
+      );
+  }
+
   /** A client that waits has asked: this answers its latest turn. */
   #lookAtQuestion(client: string, { call, change: { before }, answer }: Ran): void {
     const turn = this.#turns.get(client);
@@ -146,6 +162,12 @@ export class TurnsTold {
     const { mayLook } = this.#kind;
     const had = before.holders.filter(mayLook);
     return had.length > 0 && !after.holders.some((field) => had.includes(field));
+  }
+
+  /** Also turns that are not answered yet: what their clients ask next may come after that. */
+  #countAnew(): void {
+    this.#inVain.clear();
+    for (const [client, { isGiven }] of this.#turns) if (!isGiven) this.#turns.delete(client);
   }
 
   #forget(client: string): void {

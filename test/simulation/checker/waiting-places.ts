@@ -12,6 +12,9 @@ import { clientOf, isOfGiven } from "./fields.js";
 
 /** The member that says that the latest release has given the lock away. */
 const GIVEN = "given";
+/** As in waiting.lua: the score of a client that polls and claims the lock, and from which downwards the scores of those that poll are. */
+const CLAIMS = -3;
+const POLLS = 10;
 
 /** How clients wait in a queue for a kind of lock. */
 export interface QueuedKind {
@@ -52,6 +55,10 @@ export interface Found {
   readonly holders: readonly string[];
   /** The clients that wait, and their places, the first first. */
   readonly places: ReadonlyMap<string, number>;
+  /** The clients that poll, and their places among those that wait. */
+  readonly polls: ReadonlyMap<string, number>;
+  /** The clients that poll, and have waited for longer than all others that wait. */
+  readonly claimants: readonly string[];
   /** Whether the latest release has given the lock away. */
   readonly wasGiven: boolean;
 }
@@ -69,13 +76,24 @@ export function lookAt(server: SimServer, name: string, { queueOf }: QueuedKind)
     server.command("HKEYS", name),
     server.command("ZRANGE", queueOf(name), 0, -1, "WITHSCORES"),
   ] as [readonly unknown[], readonly unknown[]];
-  const places = new Map<string, number>();
+  const [places, polls, claimants] = [new Map<string, number>(), new Map<string, number>(), [] as string[]];
   let wasGiven = false;
   for (let at = 0; at < members.length; at += 2) {
-    if (String(members[at]) === GIVEN) wasGiven = true;
-    else if (Number(members[at + 1]) > 0) places.set(String(members[at]), Number(members[at + 1]));
+    const [member, score] = [String(members[at]), Number(members[at + 1])];
+    if (member === GIVEN) wasGiven = true;
+    else if (score > 0) places.set(member, score);
+    else if (score < -POLLS) polls.set(member, -score - POLLS);
+    else if (score === CLAIMS) claimants.push(member);
   }
-  return { holders: holders.map(String).filter((field) => field !== MODE_FIELD), places, wasGiven };
+  const fields = holders.map(String).filter((field) => field !== MODE_FIELD);
+  return { holders: fields, places, polls, claimants, wasGiven };
+}
+
+/** The client that claims a lock which a command of `own` has given to it; undefined: it was given to none. */
+export function claimantGiven({ before, after }: Change, own: string | undefined): string | undefined {
+  return before.claimants.find(
+    (client) => client !== own && isGivenTo(client, after) && !isGivenTo(client, before),
+  );
 }
 
 /** Whether a lock is given to a client that has not taken it yet. */

@@ -7,7 +7,14 @@ import type { Checker } from "./checker.js";
 import { clientOf, isOfGiven } from "./fields.js";
 import type { Trouble } from "./trouble.js";
 import { TurnsTold } from "./turns-told.js";
-import { type Change, type Found, isGivenTo, lookAt, type QueuedKind } from "./waiting-places.js";
+import {
+  type Change,
+  claimantGiven,
+  type Found,
+  isGivenTo,
+  lookAt,
+  type QueuedKind,
+} from "./waiting-places.js";
 
 const US = 1_000;
 /** As in waiting.lua: for so long a lock is given to a client that waits, which has taken it by then. */
@@ -94,7 +101,8 @@ export class WaitingQueue {
     this.#keepPlaces(change, own, isHeard);
     this.#told.ran({ call, own, change, answer, isHeard });
     const given = after.holders.filter((field) => isOfGiven(field) && !before.holders.includes(field));
-    for (const field of given) this.#lookAtGiven(server, clientOf(field), change);
+    for (const field of given) this.#lookAtGiven(server, clientOf(field), change, own);
+    this.#lookAtClaims(change, own);
     const looks = script.name === this.#kind.release && keys.includes(this.#kind.queueOf(this.#name));
     const isFreed = before.holders.length > 0 && after.holders.length === 0;
     // Where others hear of each release, every other one leaves the lock to the fastest.
@@ -112,7 +120,7 @@ export class WaitingQueue {
     const leastUs = STANDS_AGAIN_US + WAYS * this.#clients.wayUs();
     if (nowUs < quietUs + leastUs) return;
     const found = lookAt(server, this.#name, this.#kind);
-    const { holders, places } = found;
+    const { holders, places, polls, claimants } = found;
     this.#noteWhoIsIn(found);
     this.#lookWhoTakesIt(server, holders, calls);
     for (const { process, what, names, startUs, isAlone, sharesId, reads, isDead } of calls) {
@@ -122,6 +130,8 @@ export class WaitingQueue {
       const outUs = Math.max(startUs, quietUs, this.#inUs.get(client) ?? 0);
       if (nowUs - outUs < leastUs) continue;
       if ((places.has(client) && !reads) || this.#clients.hears(process, this.#channel)) continue;
+      const hasPoll = polls.has(client) || claimants.includes(client);
+      if (hasPoll && calls.some((call) => call.polls && call.process === process)) continue;
       this.#fail(
         `${what} waits since ${startUs / US} ms, and its client is out of it since ${outUs / US} ms`,
       );
@@ -147,9 +157,10 @@ export class WaitingQueue {
   }
 
   /** A client that has the lock, or waits for it. */
-  #noteWhoIsIn({ holders, places }: Found): void {
+  #noteWhoIsIn({ holders, places, polls, claimants }: Found): void {
     const { nowUs } = this.#time;
-    for (const client of [...holders.map(clientOf), ...places.keys()]) this.#inUs.set(client, nowUs);
+    const all = [...holders.map(clientOf), ...places.keys(), ...polls.keys(), ...claimants];
+    for (const client of all) this.#inUs.set(client, nowUs);
   }
 
   /** What was given to a client that gives up its last call in this moment it passes on. */
@@ -162,21 +173,50 @@ export class WaitingQueue {
     if (!calls.some(isTheirs)) this.#fail(`${client} keeps what it was given, and no call of it waits`);
   }
 
-  #lookAtGiven(server: SimServer, client: string, { before, after, others }: Change): void {
-    if (!others.includes(client)) {
+  /** A client that polls keeps its place, too, and claims the lock once nobody waits that came before it. */
+  #lookAtClaims({ before, after, others }: Change, own: string | undefined): void {
+    const stoodBefore = (place: number) => others.find((other) => (before.places.get(other) ?? 0) < place);
+    for (const client of after.claimants) {
+      if (before.claimants.includes(client)) continue;
+      const earlier = stoodBefore(before.polls.get(client) ?? Number.POSITIVE_INFINITY);
+      if (client !== own) this.#fail(`another one has put ${client} among those that claim it`);
+      else if (earlier !== undefined) this.#fail(`${client} claims it, and ${earlier} stood before`);
+    }
+    for (const [client, place] of after.polls) {
+      const was = before.polls.get(client);
+      if (was !== place && client !== own) this.#fail(`another one has moved ${client}, who polls`);
+      if (was === undefined && client === own && others.length === 0)
+        this.#fail(`${client} polls, nobody else waits, and it does not claim it`);
+    }
+    const polled = [...before.polls.keys(), ...before.claimants].filter((client) => client !== own);
+    const gone = polled.find(
+      (client) => !after.polls.has(client) && !after.claimants.includes(client) && !isGivenTo(client, after),
+    );
+    if (gone !== undefined) this.#fail(`another one has taken ${gone} out, who polls`);
+  }
+
+  #lookAtGiven(server: SimServer, client: string, change: Change, own: string | undefined): void {
+    const { before, after, others } = change;
+    const [claimant] = before.claimants;
+    const isClaimed = claimantGiven(change, own) === client;
+    if (claimant !== undefined && claimant !== own && claimant !== client)
+      this.#fail(`it was given to ${client}, and ${claimant} claims it`);
+    if (!isClaimed && !others.includes(client)) {
       this.#fail(`it was given to ${client}, who did not wait for another one`);
       return;
     }
-    if (!this.#isHeard(server, client)) this.#fail(`it was given to ${client}, for whom nobody listens`);
+    if (!isClaimed && !this.#isHeard(server, client))
+      this.#fail(`it was given to ${client}, for whom nobody listens`);
     const hasStrangers = server.channels.includes(this.#channel);
     if (before.wasGiven && before.holders.length > 0 && hasStrangers)
       this.#fail(`it was given to ${client}, and to another one before: others who hear of it had no turn`);
     const ttlMs = Number(server.command("PTTL", this.#name));
     if (after.holders.length > 1 || ttlMs < 0 || ttlMs > GIVEN_MS)
       this.#fail(`it was given to ${client} for ${ttlMs} ms, beside ${after.holders.length - 1} others`);
-    if (after.places.has(client)) this.#fail(`it was given to ${client}, who waits on`);
+    if (after.places.has(client) || after.claimants.includes(client))
+      this.#fail(`it was given to ${client}, who waits on`);
     const passedOver = others
-      .slice(0, others.indexOf(client))
+      .slice(0, isClaimed ? 0 : others.indexOf(client))
       .find((other) => after.places.has(other) || this.#isHeard(server, other));
     if (passedOver !== undefined) this.#fail(`it was given to ${client}, and ${passedOver} stood before`);
   }

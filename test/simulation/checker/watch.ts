@@ -5,6 +5,8 @@ import type { SimServer } from "../world/sim-server.js";
 export interface Watch {
   /** A script is about to run that may concern it. */
   starts(server: SimServer, call: ScriptCall): void;
+  /** It has published a message. @param heard how many listen to the channel */
+  published?(channel: string, message: string, heard: number): void;
   /** It has run. @param by the process that has sent it */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
   /** Some time has passed. */

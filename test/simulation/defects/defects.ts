@@ -14,7 +14,9 @@ import { renewalDefects } from "./planted/renewal.js";
 import { serverDefects } from "./planted/servers.js";
 import { trustDefects } from "./planted/trust.js";
 import { waitingDefects } from "./planted/waiting.js";
+import { waitingPermitDefects } from "./planted/waiting-permits.js";
 import { waitingQueueDefects } from "./planted/waiting-queue.js";
+import { waitingSpinDefects } from "./planted/waiting-spins.js";
 import { waitingWriterDefects } from "./planted/waiting-writers.js";
 
 /** Each breaks one promise, by an interleaving or a fault that the simulator has to come upon. */
@@ -36,4 +38,6 @@ export const defects: readonly Defect[] = [
   ...recipeDefects,
   ...waitingQueueDefects,
   ...waitingWriterDefects,
+  ...waitingSpinDefects,
+  ...waitingPermitDefects,
 ];

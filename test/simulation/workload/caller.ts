@@ -23,6 +23,8 @@ export interface Asked {
   readonly around?: readonly Asked[];
   /** It is about the read lock of a pair. */
   readonly reads?: boolean;
+  /** It asks again and again while it waits, and hears of no release. */
+  readonly polls?: boolean;
   /** Others of the process call with the same thread id: they take turns. */
   readonly sharesId?: boolean;
   /** Some of the servers may fail, and the call asks all of them. */
@@ -104,6 +106,7 @@ export class Caller {
           ? waitMs
           : Number.POSITIVE_INFINITY,
       reads: asked.reads === true,
+      polls: asked.polls === true,
       sharesId: asked.sharesId === true,
       signal: asked.signal,
       clockSinceUs: process.clockSinceUs,

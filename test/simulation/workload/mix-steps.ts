@@ -147,6 +147,7 @@ async function take(caller: Caller, door: Door, options: LockOptions): Promise<T
     signal: signal ?? undefined,
     isAlone: true,
     reads: door.mode === "shared",
+    polls: door.kind === "spin",
     sharesId: threadId !== undefined,
   };
   const became = await caller.call(asked, () => door.lock.lock(options));

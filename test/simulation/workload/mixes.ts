@@ -29,6 +29,8 @@ export interface Mix {
   readonly weight?: number;
   /** It is played with one of these. */
   readonly kinds: readonly string[];
+  /** Kinds that its tasks use beside that, under the same name. Default: none. */
+  readonly besides?: readonly string[];
   /** The least and the most that there are. */
   readonly processes: readonly [number, number];
   readonly tasks: readonly [number, number];

@@ -4,11 +4,13 @@ import type { Mix } from "./mixes.js";
 import {
   extendOrLapse,
   loseAndGiveBack,
+  manySteps,
   readBesideReaders,
   severalLeases,
   stepsAmidBeats,
   stepsUntilClosed,
   takeTurns,
+  takeTurnsOrSpin,
 } from "./rare-steps.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
@@ -106,5 +108,69 @@ export const rareMixes: readonly Mix[] = [
     },
     plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 3_000]), safetyPeriodMs: 10_000 }),
     work: takeTurns,
+  },
+  {
+    name: "spin locks beside plain ones",
+    weight: 2,
+    kinds: ["lock"],
+    besides: ["spin"],
+    processes: [3, 4],
+    tasks: [1, 3],
+    plan: (stream) => ({
+      distance: pick(stream, [NEAR, { leastUs: 2_000, spreadUs: 8_000 }]),
+      watchdogMs: 3_000,
+      safetyPeriodMs: 10_000,
+    }),
+    work: takeTurnsOrSpin,
+  },
+  {
+    name: "spin locks beside plain ones amid faults",
+    kinds: ["lock"],
+    besides: ["spin"],
+    processes: [3, 4],
+    tasks: [1, 2],
+    faults: {
+      sorts: ["cut", "message lost", "late copy", "answers lost", "stop", "kill", "server full"],
+      oneIn: 20,
+    },
+    plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 3_000]), safetyPeriodMs: 10_000 }),
+    work: takeTurnsOrSpin,
+  },
+  {
+    name: "a hot write lock",
+    kinds: ["read-write"],
+    processes: [3, 4],
+    tasks: [1, 3],
+    plan: (stream) => ({
+      distance: pick(stream, [NEAR, { leastUs: 2_000, spreadUs: 8_000 }]),
+      watchdogMs: 3_000,
+      safetyPeriodMs: 10_000,
+    }),
+    work: takeTurns,
+  },
+  {
+    name: "a hot semaphore",
+    weight: 2,
+    kinds: ["semaphore", "permit semaphore"],
+    processes: [3, 4],
+    tasks: [1, 3],
+    plan: (stream) => ({
+      distance: pick(stream, [NEAR, { leastUs: 2_000, spreadUs: 8_000 }]),
+      watchdogMs: 3_000,
+      safetyPeriodMs: 10_000,
+    }),
+    work: manySteps,
+  },
+  {
+    name: "a hot semaphore amid faults",
+    kinds: ["semaphore", "permit semaphore"],
+    processes: [3, 4],
+    tasks: [1, 2],
+    faults: {
+      sorts: ["cut", "message lost", "late copy", "answers lost", "stop", "kill", "server full"],
+      oneIn: 20,
+    },
+    plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 3_000]), safetyPeriodMs: 10_000 }),
+    work: manySteps,
   },
 ];

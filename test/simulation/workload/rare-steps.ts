@@ -69,6 +69,15 @@ export async function severalLeases(caller: Caller, shared: Shared): Promise<voi
   }
 }
 
+/** Steps as in any other schedule, close upon each other; a pause lets the channels of a client close. */
+export async function manySteps(caller: Caller, shared: Shared): Promise<void> {
+  const { stream } = caller;
+  for (let left = between(stream, 4, 10); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [0, 0, 1, 5, 50, 12_000]));
+    await familyOf(shared).step(caller, shared);
+  }
+}
+
 /** Steps as in any other schedule, for several beats. */
 export async function stepsAmidBeats(caller: Caller, shared: Shared): Promise<void> {
   const { stream } = caller;
@@ -103,10 +112,20 @@ async function giveBack(caller: Caller, asked: Asked, lease: Parameters<typeof l
 }
 
 /** Has a lock again and again that others want as well, for a moment each; some calls give up, and a pause lets the channels of a client close. */
-export async function takeTurns(caller: Caller, shared: Shared): Promise<void> {
+export function takeTurns(caller: Caller, shared: Shared): Promise<void> {
+  return takeTurnsAs(caller, () => shared as LockName);
+}
+
+/** The same, by a spin lock of that name as often as not. */
+export function takeTurnsOrSpin(caller: Caller, { kind, name }: Shared): Promise<void> {
+  const { stream } = caller;
+  return takeTurnsAs(caller, () => ({ kind: oneIn(stream, 2) ? "spin" : kind, name }) as LockName);
+}
+
+async function takeTurnsAs(caller: Caller, nextLock: () => LockName): Promise<void> {
   const { stream, member } = caller;
   for (let left = between(stream, 4, 10); left > 0; left -= 1) {
-    const door = openDoor(member, shared as LockName, "write");
+    const door = openDoor(member, nextLock(), "write");
     await caller.pause(pick(stream, [0, 0, 1, 5, 50, 12_000]));
     const signal = oneIn(stream, 4) ? abortsAfter(caller, pick(stream, [0, 1, 5, 30])) : undefined;
     const waitMs = oneIn(stream, 4) ? pick(stream, [5, 20, 100, 0]) : undefined;

@@ -49,7 +49,7 @@ end
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
-  -- Few are read: as a rule the first takes what there is.
+  -- Few are read: as a rule the first takes what there is, and the next one is among them.
   for most = 3, MOST_LINES, MOST_LINES - 3 do
     local left = available
     lines, next_line = lines_of(waiting, most), nil
@@ -69,7 +69,7 @@ local function tell_waiting(waiting, available, is_first)
         next_line = line
       end
     end
-    if #lines < most or left < 1 then
+    if #lines < most or left < 1 and next_line then
       break
     end
   end
