@@ -41,13 +41,6 @@ class Spinning extends WaitInLine {
     return true;
   }
 
-  /** A call of a plain lock that comes next in line has no place in the queue yet, in which it would hear of a release: it asks for one. */
-  override leave(byAnswer: boolean): void {
-    const wasHead = this.line.head === this.wish.waiter;
-    super.leave(byAnswer);
-    if (wasHead && !byAnswer) this.line.wake();
-  }
-
   override sleep(awake: () => void): void {
     const { waiter } = this.wish;
     if (this.line.head === waiter) waiter.sleep(awake, this.line.nap(this.#nextDelay()));

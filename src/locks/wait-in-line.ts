@@ -115,7 +115,10 @@ export class WaitInLine implements WayOfWaiting {
       if (this.lock.kind.shared) this.line.wake();
       else this.line.seenHeld({ holder: stay.field, ttlMs: wish.terms.leaseMs });
     }
+    const wasNapping = waiter.naps && !byAnswer && this.line.head === waiter;
     this.lock.client.lines.leave(this.line, waiter);
+    // The next one may have no place in the queue yet, in which it would hear of a release: it asks for one.
+    if (wasNapping) this.line.wake();
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
     if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);
   }

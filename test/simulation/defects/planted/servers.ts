@@ -171,7 +171,7 @@ export const serverDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lowering.ts",
-        find: "if (commands.inCluster) this.#looks = undefined;",
+        find: "if (commands.inCluster && this.#lock.kind.half === undefined) this.#looks = undefined;",
         replace: "",
       },
     ],

@@ -50,9 +50,9 @@ export const waitingSpinDefects: readonly Defect[] = [
     kinds: KINDS,
     edits: [
       {
-        file: "src/locks/spin-lock.ts",
-        find: "if (wasHead && !byAnswer) this.line.wake();",
-        replace: "void wasHead;",
+        file: "src/locks/wait-in-line.ts",
+        find: "if (wasNapping) this.line.wake();",
+        replace: "void wasNapping;",
       },
     ],
   },
