@@ -93,7 +93,8 @@ export function wrongTurn(
   // A line that has no place any more has nothing to leave.
   const hasLeft = script !== "permit-leave" || was.places.has(line ?? "");
   const isLook = looks && hasLeft && (RELEASES[script] === status || line !== undefined);
-  if (!isLook || after.count === undefined) return undefined;
+  // A full server tells, and can not note it.
+  if (!isLook || after.count === undefined || server.isFull) return undefined;
   // As it is stored: a line that leaves brings back no leases that are over.
   const stored = Number(server.command("GET", name));
   const left = [...is.told.keys()].reduce((sum, other) => sum - wantedBy(other), stored);
