@@ -14,13 +14,13 @@ export type Publishing = "classic" | "sharded" | "both";
 /** The dialect for a single server. */
 export const PLAIN: Dialect = { publishes: "classic", grants: true };
 
-/** The one statement in which scripts publish; see include/publish.lua. */
-const STATEMENT = 'redis.pcall("PUBLISH", channel, message)';
-const SHARDED = STATEMENT.replace("PUBLISH", "SPUBLISH");
+/** The one statement in which scripts publish; see include/publish.lua. Its names are short ones in what is sent. */
+const STATEMENT = /redis\.pcall\("PUBLISH", (\w+), (\w+)\)/;
+const SHARDED = 'redis.pcall("SPUBLISH", $1, $2)';
 
 const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
   sharded: SHARDED,
-  both: `${STATEMENT} ${SHARDED}`,
+  both: `$& ${SHARDED}`,
 };
 
 /** The scripts that were made of each for other messages. */
@@ -28,7 +28,7 @@ const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
 /** The script that does the same and publishes these messages in place of classic ones. */
 export function publishing(source: ScriptSource, publishes: Exclude<Publishing, "classic">): ScriptSource {
-  if (!source.lua.includes(STATEMENT)) return source;
+  if (!STATEMENT.test(source.lua)) return source;
   const variants = made.get(source) ?? new Map<Publishing, ScriptSource>();
   made.set(source, variants);
   const variant = variants.get(publishes) ?? rewritten(source, statements[publishes]);
