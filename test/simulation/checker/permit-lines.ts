@@ -102,7 +102,7 @@ export class PermitLines {
     }
     const turns = this.#told.filter(({ message }) => message === YOUR_TURN).length;
     const others = this.#told.filter(({ message }) => message === YOU_ARE_NEXT || message === YOU_ARE_FIRST);
-    if (others.length > 1)
+    if (others.filter(({ line: other }) => !notedNow(other)).length > 1)
       this.#fail(`a ${script} has told ${others.length} lines that they are the next ones`);
     if (turns > 0 && others.length === 0 && next !== undefined && this.#isHeard(server, next))
       this.#fail(`a ${script} has told ${turns} lines their turn, and not ${next} that it is the next one`);
