@@ -102,8 +102,9 @@ export class PermitLines {
     }
     const turns = this.#told.filter(({ message }) => message === YOUR_TURN).length;
     const others = this.#told.filter(({ message }) => message === YOU_ARE_NEXT || message === YOU_ARE_FIRST);
-    if (others.filter(({ line: other }) => !notedNow(other)).length > 1)
-      this.#fail(`a ${script} has told ${others.length} lines that they are the next ones`);
+    const nextOnes = new Set(others.map(({ line: other }) => other).filter((other) => !notedNow(other)));
+    if (nextOnes.size > 1)
+      this.#fail(`a ${script} has told ${[...nextOnes].join(" and ")} that they are the next ones`);
     if (turns > 0 && others.length === 0 && next !== undefined && this.#isHeard(server, next))
       this.#fail(`a ${script} has told ${turns} lines their turn, and not ${next} that it is the next one`);
   }
