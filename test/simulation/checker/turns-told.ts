@@ -27,10 +27,10 @@ interface Turn {
 
 /**
  * Watches what the clients that wait for one lock are told: a command wakes one of them, which is the first that somebody listens for;
- * and no client is woken for nothing twice in a row. Of two releases in a row that tell a client its turn, one gives it the lock, and what was
- * given it finds; between the two one that polls may have been given it, which claims it. A turn is for nothing when the client's next question is refused, but for what was given and is there no more: that was
+ * and no client is woken for nothing twice in a row. Of two releases in a row that tell clients their turn, one gives the lock to the first of them, and what was
+ * given it finds; one that polls may have been given it, which claims it. A turn is for nothing when the client's next question is refused, but for what was given and is there no more: that was
  * asked for too late, or somebody has freed it by force, or the server has lost it. Once a client has had the lock, has left the queue, or
- * was passed over as nobody listened for it, its turns are counted anew. That another one has left, has freed the
+ * was passed over as nobody listened for it, its turns are counted anew, and so are those of all others once it was given to somebody. That another one has left, has freed the
  * lock by force, or lets it fall sooner, is news, and no turn.
  */
 export class TurnsTold {
@@ -83,8 +83,9 @@ export class TurnsTold {
     }
     if (toldTurn !== undefined && isFreed(change) && call.script.name === release) {
       const isGiven = isGivenTo(toldTurn, after);
+      // It may have stood before others that were told their turn by its own release.
+      if (isGiven) this.#countAnew();
       this.#turns.set(toldTurn, { isGiven });
-      if (isGiven) this.#inVain.delete(toldTurn);
     }
     for (const { client, message } of this.#told)
       if (message === YOU_ARE_NEXT) this.#next.set(client, this.#time.nowUs);
