@@ -92,6 +92,26 @@ describe("the order of a fair lock", () => {
     time.server.command("DEL", "a");
   });
 
+  test("is waited for as long as the caller says also behind a call of its thread, whose signs of life tell that the lock is held", async () => {
+    const time = open();
+    heldByJvm(time, HOUR_MS);
+    const lock = time.holdfast.getFairLock("a");
+    const over = new AbortController();
+    const first = watched(lock.lock({ threadId: 7, signal: over.signal }));
+    await time.clock.advance(100);
+    const second = watched(lock.lock({ threadId: 7, waitMs: 3_000 }));
+    await time.clock.advance(2_999);
+    const asked = time.driver.timesOf("fair-acquire").length;
+    expect(second.outcome).toBeUndefined();
+    await time.clock.advance(1);
+    expect(second.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_WAIT_TIMEOUT", waitedMs: 3_000 } });
+    expect(time.driver.timesOf("fair-acquire")).toHaveLength(asked);
+    over.abort(new Error("enough"));
+    await time.clock.advance(0);
+    expect(first.outcome).toMatchObject({ error: { message: "enough" } });
+    time.server.command("DEL", "a");
+  });
+
   test("and its scores follow the server's clock, whatever those of the clients say [wire-S8]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
