@@ -3,6 +3,7 @@ import { basename, join, relative } from "node:path";
 import type { Plugin } from "vite";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { isBuilt, newest } from "./scripts/redisson.mjs";
+import { specifierOf, subpaths } from "./scripts/subpaths.mjs";
 import { ClosingLineReporter } from "./test/support/run/closing-line-reporter.js";
 import { RunRecorder } from "./test/support/run/run-recorder.js";
 import { SlowestFirst } from "./test/support/run/slowest-first.js";
@@ -10,7 +11,7 @@ import { TallyReporter } from "./test/support/run/tally-reporter.js";
 import { groups, type TestGroup } from "./test/tiers.js";
 
 const root = import.meta.dirname;
-/** Test what is published, file by file, instead of the sources. */
+/** Test what the compiler makes of the sources, module by module, as Node runs it, instead of the sources. */
 const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
 /** Where the outcomes are to be written as JSON, if anywhere. */
 const report = process.env["HOLDFAST_REPORT"];
@@ -21,31 +22,20 @@ const telemetry = process.env["HOLDFAST_OPENTELEMETRY"];
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
-const subpaths: Readonly<Record<string, string>> = {
-  holdfast: "index",
-  "holdfast/ioredis": "driver/ioredis/index",
-  "holdfast/node-redis": "driver/node-redis/index",
-  "holdfast/valkey-glide": "driver/valkey-glide/index",
-  "holdfast/memory": "memory/index",
-  "holdfast/inspector": "inspector/index",
-  "holdfast/otel": "otel/index",
-  "holdfast/recipes": "recipes/index",
-  "holdfast/redlock": "redlock/index",
-  "holdfast/watch": "watch/index",
-  "holdfast/driver-test": "driver/conformance/index",
-};
-
 /**
  * However a test names a module of the package, by path or by subpath, it gets the one copy under test.
  * Otherwise a class of src/ could meet its twin of dist/.
  */
 function oneCopy(): Plugin {
+  const sources = new Map(
+    Object.entries(subpaths).map(([subpath, source]) => [specifierOf(subpath), source.slice("src/".length)]),
+  );
   return {
     name: "holdfast:one-copy",
     enforce: "pre",
     resolveId(specifier, importer) {
-      const subpath = subpaths[specifier];
-      if (subpath !== undefined) return underTest(subpath);
+      const source = sources.get(specifier);
+      if (source !== undefined) return underTest(source.replace(/\.ts$/, ""));
       if (!testsBuilt || importer === undefined || !specifier.startsWith(".")) return null;
       const target = relative(join(root, "src"), join(importer, "..", specifier));
       const isSource = !target.startsWith("..") && target.endsWith(".js");
@@ -67,7 +57,7 @@ function chosenTelemetry(folder: string): Plugin {
 }
 
 function underTest(module: string): string {
-  const file = testsBuilt ? join(root, "dist/esm", `${module}.js`) : join(root, "src", `${module}.ts`);
+  const file = testsBuilt ? join(root, "build/modules", `${module}.js`) : join(root, "src", `${module}.ts`);
   if (!existsSync(file)) throw new Error(`${relative(root, file)} is missing`);
   return file;
 }
@@ -108,7 +98,7 @@ function projectOf(
       // A test without an assertion would pass whatever happens.
       expect: { requireAssertions: true, poll: { timeout: 30_000 } },
       execArgv: ["--unhandled-rejections=strict", "--expose-gc", "--max-semi-space-size=64"],
-      server: { deps: { external: [/\/dist\/esm\//] } },
+      server: { deps: { external: [/\/build\/modules\//] } },
       // No promise about time is left to these: a machine may do something else for a while.
       testTimeout: 60_000,
       hookTimeout: 60_000,

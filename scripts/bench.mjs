@@ -13,7 +13,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readOptions } from "../bench/support/options.mjs";
 import { usage } from "../bench/support/usage.mjs";
-import { build } from "./build.mjs";
+import { build, buildModules } from "./build.mjs";
 import { provideFolderPackages } from "./folder-packages.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
 import { runCommand } from "./run-command.mjs";
@@ -50,7 +50,8 @@ if (args.includes("--help") || args.includes("-h")) {
 async function run() {
   const release = taken("--node");
   const { results, quick } = readOptions(args);
-  if (!(await build({ packageOnly: true })) || !(await provideFolderPackages("bench"))) return false;
+  if (!(await build({ packageOnly: true })) || !(await buildModules())) return false;
+  if (!(await provideFolderPackages("bench"))) return false;
   if (quick) {
     const types = await runCommand(process.execPath, [compiler, "-p", folder]);
     if (!types.ok) return false;

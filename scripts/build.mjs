@@ -1,13 +1,15 @@
 // @ts-check
 /**
- * Builds what is stale: dist/ (the package, from src/), build/ (the demo and the child programs of the
- * tests, which import the package by its name), build/simulation/ (the simulator, with a copy of src/), packages/cli/dist/ (the command line) and packages/nestjs/dist/. Fresh output is made
+ * Builds what is stale: dist/ (the package, bundled from src/), build/ (the demo and the child programs of the
+ * tests, which import the package by its name), build/modules/ (src/ module by module, for tests on other releases of Node),
+ * build/simulation/ (the simulator, with a copy of src/), packages/cli/dist/ (the command line) and packages/nestjs/dist/. Fresh output is made
  * beside the old and then swapped in, folder by folder, so that a program started meanwhile, or a second build, never meets half of
  * one.
  *
  *   node scripts/build.mjs --package      dist/ alone
  *   node scripts/build.mjs --cli          dist/ and packages/cli/dist/
  *   node scripts/build.mjs --nest         dist/ and packages/nestjs/dist/
+ *   node scripts/build.mjs --modules      build/modules/ alone
  *   node scripts/build.mjs --simulation   build/simulation/ alone
  */
 import { spawn } from "node:child_process";
@@ -24,11 +26,22 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundlePackage } from "./bundle.mjs";
 import { exposeFolder } from "./expose-privates.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-const packageInputs = ["src", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
+const packageInputs = [
+  "src",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "scripts/bundle.mjs",
+  "scripts/declarations.mjs",
+  "scripts/subpaths.mjs",
+];
+const moduleInputs = ["src", "tsconfig.json", "tsconfig.modules.json"];
 const commandLineInputs = ["packages/cli/src", "packages/cli/tsconfig.json"];
 const nestInputs = [
   "packages/nestjs/src",
@@ -58,17 +71,14 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
   let sound = before.package === stamp.package && existsSync(join(root, "dist"));
   if (!sound) {
     writeStamp({ package: undefined, programs: undefined });
-    sound = await produce("dist", keepGoing, [
-      ["tsconfig.build.json", "esm"],
-      ["tsconfig.cjs.json", "cjs"],
-    ]);
+    sound = await produce("dist", keepGoing, [bundled]);
     if (sound) writeStamp({ package: stamp.package });
     else if (!keepGoing) return false;
   }
   if (packageOnly) return sound;
   if (sound && before.programs === stamp.programs && existsSync(join(root, "build/demo"))) return true;
   writeStamp({ programs: undefined });
-  sound = (await produce("build", keepGoing, [["tsconfig.programs.json", ""]])) && sound;
+  sound = (await produce("build", keepGoing, [compiled("tsconfig.programs.json")])) && sound;
   if (sound) writeStamp(stamp);
   return sound;
 }
@@ -83,7 +93,7 @@ export async function buildCommandLine() {
   const stamp = digest(commandLineInputs);
   if (readStamp().commandLine === stamp && existsSync(join(root, "packages/cli/dist/main.js"))) return true;
   writeStamp({ commandLine: undefined });
-  const sound = await produce("packages/cli", false, [["packages/cli/tsconfig.json", "dist"]]);
+  const sound = await produce("packages/cli", false, [compiled("packages/cli/tsconfig.json", "dist")]);
   if (sound) {
     chmodSync(join(root, "packages/cli/dist/main.js"), 0o755);
     writeStamp({ commandLine: stamp });
@@ -102,8 +112,8 @@ export async function buildNest() {
   if (readStamp().nest === stamp && existsSync(join(root, "packages/nestjs/dist/esm"))) return true;
   writeStamp({ nest: undefined });
   const sound = await produce("packages/nestjs/dist", false, [
-    ["packages/nestjs/tsconfig.build.json", "esm"],
-    ["packages/nestjs/tsconfig.cjs.json", "cjs"],
+    compiled("packages/nestjs/tsconfig.build.json", "esm"),
+    compiled("packages/nestjs/tsconfig.cjs.json", "cjs"),
   ]);
   if (sound) writeStamp({ nest: stamp });
   return sound;
@@ -119,12 +129,27 @@ export async function buildSimulation() {
   const stamp = digest(simulationInputs);
   if (readStamp().simulation === stamp && existsSync(join(root, "build/simulation/test"))) return true;
   writeStamp({ simulation: undefined });
-  const sound = await produce("build/simulation", false, [["tsconfig.simulation.json", ""]]);
+  const sound = await produce("build/simulation", false, [compiled("tsconfig.simulation.json")]);
   if (sound) writeStamp({ simulation: stamp });
   return sound;
 }
 
-/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined, commandLine?: string | undefined, nest?: string | undefined }} Stamp */
+/**
+ * The sources compiled module by module: what is published has no files for the inside, which tests on other releases of Node import by
+ * path, and benchmarks as well.
+ *
+ * @returns {Promise<boolean>} false when the compiler found errors
+ */
+export async function buildModules() {
+  const stamp = digest(moduleInputs);
+  if (readStamp().modules === stamp && existsSync(join(root, "build/modules"))) return true;
+  writeStamp({ modules: undefined });
+  const sound = await produce("build", false, [compiled("tsconfig.modules.json", "modules")]);
+  if (sound) writeStamp({ modules: stamp });
+  return sound;
+}
+
+/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined, commandLine?: string | undefined, nest?: string | undefined, modules?: string | undefined }} Stamp */
 
 /** @returns {Stamp} */
 function readStamp() {
@@ -170,20 +195,25 @@ function filesUnder(path) {
 }
 
 /**
+ * @typedef {(folder: string, keepGoing: boolean) => Promise<unknown>} Maker writes into a fresh folder; resolves to false when the compiler
+ *   found errors
+ */
+
+/**
  * @param {string} target folder below the root
  * @param {boolean} keepGoing
- * @param {[project: string, subfolder: string][]} projects
+ * @param {readonly Maker[]} makers
  */
-async function produce(target, keepGoing, projects) {
+async function produce(target, keepGoing, makers) {
   const fresh = join(root, `${target}.next-${process.pid}`);
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { recursive: true });
   try {
-    const runs = projects.map(([project, subfolder]) => compile(project, join(fresh, subfolder), keepGoing));
-    const sound = (await Promise.all(runs)).every(Boolean);
+    const runs = makers.map((make) => make(fresh, keepGoing));
+    const sound = (await Promise.all(runs)).every((outcome) => outcome !== false);
     if (!sound && !keepGoing) return false;
     if (target === "build/simulation") exposeFolder(join(fresh, "src"));
-    if (existsSync(join(fresh, "cjs"))) {
+    if (target === "packages/nestjs/dist") {
       const manifest = { type: "commonjs", sideEffects: false };
       writeFileSync(join(fresh, "cjs", "package.json"), `${JSON.stringify(manifest)}\n`);
     }
@@ -197,13 +227,31 @@ async function produce(target, keepGoing, projects) {
 
 /**
  * @param {string} project
- * @param {string} outDir
+ * @param {string} [subfolder]
+ * @returns {Maker}
+ */
+function compiled(project, subfolder = "") {
+  return (folder, keepGoing) => compile(project, ["--outDir", join(folder, subfolder)], keepGoing);
+}
+
+/** @type {Maker} */
+async function bundled(folder, keepGoing) {
+  const declarations = join(folder, "declarations");
+  const sound = await compile("tsconfig.build.json", ["--outDir", declarations], keepGoing);
+  if (sound || keepGoing) await bundlePackage(folder, declarations);
+  rmSync(declarations, { recursive: true, force: true });
+  return sound;
+}
+
+/**
+ * @param {string} project
+ * @param {readonly string[]} options
  * @param {boolean} quiet
  * @returns {Promise<boolean>}
  */
-function compile(project, outDir, quiet) {
+function compile(project, options, quiet) {
   return new Promise((resolve, reject) => {
-    const args = [compiler, "-p", join(root, project), "--outDir", outDir];
+    const args = [compiler, "-p", join(root, project), ...options];
     spawn(process.execPath, args, { stdio: quiet ? "ignore" : "inherit", cwd: root })
       .on("error", reject)
       .on("close", (code) => resolve(code === 0));
@@ -228,7 +276,12 @@ function swapIn(fresh, target) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const chosen = { "--simulation": buildSimulation, "--cli": buildCommandLine, "--nest": buildNest };
+  const chosen = {
+    "--simulation": buildSimulation,
+    "--cli": buildCommandLine,
+    "--nest": buildNest,
+    "--modules": buildModules,
+  };
   const [, make] = Object.entries(chosen).find(([option]) => process.argv.includes(option)) ?? [];
   const sound = make === undefined ? build({ packageOnly: process.argv.includes("--package") }) : make();
   process.exitCode = (await sound) ? 0 : 1;

@@ -13,6 +13,7 @@ import { parseSync } from "vite";
  * @property {Map<string, Place>} imports by local name
  * @property {Map<string, Place>} exports by exported name
  * @property {string[]} stars files of which everything is exported again
+ * @property {Set<string>} types exported names that stand for a type alone, whatever is declared
  */
 
 /**
@@ -39,6 +40,22 @@ export function publicApi(entries) {
     exported: exported.map((places) => [...places.keys()].sort()),
     declarations: found.map(({ text }) => `${text}\n`),
   };
+}
+
+/**
+ * What each exported name of a file is to a program: a type alone, a class (a type and a value), or a value alone.
+ *
+ * @param {string} entry a .d.ts file
+ * @returns {Map<string, "type" | "class" | "value">}
+ */
+export function exportedForms(entry) {
+  const { types } = moduleAt(entry);
+  const forms = [...exportsOf(entry)].map(([name, place]) => {
+    const text = declarationAt(place)?.text ?? "";
+    if (types.has(name) || /^(?:interface|type)\b/.test(text)) return /** @type {const} */ ([name, "type"]);
+    return /** @type {const} */ ([name, /^(?:abstract )?class\b/.test(text) ? "class" : "value"]);
+  });
+  return new Map(forms);
 }
 
 /**
@@ -84,7 +101,13 @@ function readModule(file) {
   const code = readFileSync(file, "utf8");
   const { program, comments } = parseSync(file, code);
   /** @type {Module} */
-  const module = { declarations: new Map(), imports: new Map(), exports: new Map(), stars: [] };
+  const module = {
+    declarations: new Map(),
+    imports: new Map(),
+    exports: new Map(),
+    stars: [],
+    types: new Set(),
+  };
   for (const statement of program.body) {
     const source =
       "source" in statement && statement.source ? fileOf(file, statement.source.value) : undefined;
@@ -96,8 +119,9 @@ function readModule(file) {
         module.imports.set(item.local.name, { file: source ?? "", name });
       }
     } else if (statement.type === "ExportNamedDeclaration" && statement.declaration === null) {
-      for (const { local, exported } of statement.specifiers) {
+      for (const { local, exported, exportKind } of statement.specifiers) {
         const name = nameOf(local);
+        if (statement.exportKind === "type" || exportKind === "type") module.types.add(nameOf(exported));
         // A re-export is an import under a name that nothing else can have.
         const key = source === undefined ? name : `export ${name} of ${source}`;
         if (source !== undefined) module.imports.set(key, { file: source, name });

@@ -26,6 +26,7 @@ const packageGates = [
   ["attw"],
   ["knip"],
   ["size"],
+  ["packed"],
   ["api", "--", "--check"],
   ["smoke"],
   ["bench", "--", "--quick"],

@@ -5,27 +5,18 @@
  *
  *   node ../../scripts/install-packed.mjs   installs them in the folder where it is called
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildNest } from "./build.mjs";
+import { pack } from "./pack.mjs";
 import { mustRun } from "./run-command.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-/**
- * What is built is packed.
- *
- * @param {string} folder
- */
+/** @param {string} folder */
 export async function installPacked(folder) {
   const tarballs = mkdtempSync(join(tmpdir(), "holdfast-packed-"));
   try {
-    const packing = ["pack", "--silent", "--ignore-scripts", "--pack-destination", tarballs];
-    await mustRun("npm", packing, { cwd: root });
-    await mustRun("npm", [...packing, "--workspace", "packages/nestjs"], { cwd: root });
-    const files = readdirSync(tarballs).map((file) => join(tarballs, file));
+    const files = await pack(tarballs, [".", "packages/nestjs"]);
     const installing = ["install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund", ...files];
     await mustRun("npm", installing, { cwd: folder });
   } finally {
@@ -33,7 +24,4 @@ export async function installPacked(folder) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (await buildNest()) await installPacked(process.cwd());
-  else process.exitCode = 1;
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await installPacked(process.cwd());

@@ -6,13 +6,14 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { mustRun, runCommand } from "./run-command.mjs";
 import { root } from "./tiers.mjs";
 
@@ -54,7 +55,7 @@ export async function packCommit(commit) {
     await mustRun("tar", ["-xf", archive, "-C", tree]);
     linkTools(tree);
     mkdirSync(cache, { recursive: true });
-    renameSync(await pack(tree, cache), kept);
+    renameSync(await packTree(tree, cache), kept);
     return kept;
   } finally {
     rmSync(folder, { recursive: true });
@@ -76,14 +77,29 @@ function linkTools(tree) {
 }
 
 /**
+ * Commits before the package was bundled have no script that packs the built package alone, and `npm pack` does.
+ *
  * @param {string} tree
  * @param {string} folder gets the tarball
+ * @returns {Promise<string>} the path of the tarball
  */
-export async function pack(tree, folder) {
-  const file = (
-    await mustRun("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: tree })
-  ).trim();
-  return join(folder, `${file.split("\n").at(-1)}`);
+async function packTree(tree, folder) {
+  const { scripts } = JSON.parse(readFileSync(join(tree, "package.json"), "utf8"));
+  const packing =
+    scripts.tarballs === undefined
+      ? ["pack", "--silent", "--pack-destination", folder]
+      : ["run", "--silent", "tarballs", "--", "--only", ".", folder];
+  const file = (await mustRun("npm", packing, { cwd: tree })).trim().split("\n").at(-1) ?? "";
+  return join(folder, basename(file));
+}
+
+/**
+ * Packs the working tree, built where it is stale.
+ *
+ * @param {string} folder gets the tarball
+ */
+export function packHere(folder) {
+  return packTree(root, folder);
 }
 
 /**

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { pack } from "./pack.mjs";
 import { mustRun, runCommand } from "./run-command.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -148,7 +149,9 @@ async function smoke() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-smoke-"));
   try {
     const tarballs =
-      values.tarballs === undefined ? await pack(folder) : tarballsIn(resolve(values.tarballs));
+      values.tarballs === undefined
+        ? await pack(folder, [".", "packages/cli"])
+        : tarballsIn(resolve(values.tarballs));
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const withNest = tarballs.some((file) => basename(file).startsWith("holdfast-nestjs-"));
     const peers = ["fengari", "@opentelemetry/api"];
@@ -163,14 +166,6 @@ async function smoke() {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** @param {string} folder */
-async function pack(folder) {
-  const packing = ["pack", "--pack-destination", folder];
-  await mustRun("npm", packing, { cwd: root });
-  await mustRun("npm", [...packing, "--workspace", "packages/cli"], { cwd: root });
-  return tarballsIn(folder);
 }
 
 /** @param {string} folder */

@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
-import { installFor, neighbourCommit, pack, packCommit } from "./neighbours.mjs";
-import { root, runTier } from "./tiers.mjs";
+import { installFor, neighbourCommit, packCommit, packHere } from "./neighbours.mjs";
+import { runTier } from "./tiers.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -42,7 +42,7 @@ async function fight(commit) {
   try {
     const [before, now] = [join(folder, "before"), join(folder, "now")];
     await installFor(await packCommit(commit), before);
-    await installFor(await pack(root, folder), now);
+    await installFor(await packHere(folder), now);
     console.log(`Beside ${commit.slice(0, 12)}, for ${values.seconds} s`);
     const env = {
       HOLDFAST_NEIGHBOURS: JSON.stringify({ before, now }),

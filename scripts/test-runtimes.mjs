@@ -14,12 +14,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { provideFolderPackages } from "./folder-packages.mjs";
-import { pack } from "./neighbours.mjs";
+import { packHere } from "./neighbours.mjs";
 import { mustRun } from "./run-command.mjs";
 import { page, recordFile, runtimesPage } from "./runtimes-page.mjs";
 import { versionOf } from "./servers.mjs";
 import { findServer } from "./setup.mjs";
-import { root } from "./tiers.mjs";
 
 const { values } = parseArgs({
   options: { only: { type: "string", default: "" }, write: { type: "boolean", default: false } },
@@ -39,7 +38,7 @@ async function main() {
   /** @type {string[]} */
   const failed = [];
   try {
-    const bench = { folder, tarball: await pack(root, folder), url: server.url };
+    const bench = { folder, tarball: await packHere(folder), url: server.url };
     const chosen = runtimeCases().filter(({ group, name }) => `${group} ${name}`.includes(values.only));
     for (const { group, name, what, run } of chosen) {
       const title = `${name}: ${what}`;

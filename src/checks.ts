@@ -45,6 +45,7 @@ export interface Known {
 }
 
 /** @param names all of them as keys, so that the compiler knows that none was forgotten */
+/* @__NO_SIDE_EFFECTS__ */
 export function known<Options>(
   what: string,
   of: string,

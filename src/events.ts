@@ -247,10 +247,12 @@ export interface TraceChannel<Event extends object>
   unsubscribe(handlers: Partial<TracingChannelSubscribers<Event>>): void;
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 function typed<Event>(name: string): EventChannel<Event> {
   return channel(name) as EventChannel<Event>;
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 function tracing<Event extends object>(name: string): TraceChannel<Event> {
   return tracingChannel<unknown, Event>(name) as TraceChannel<Event>;
 }

@@ -2,7 +2,9 @@ import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.js";
 
 /** The context in which holdfast was loaded: that of what belongs to no single call. */
-export const rootContext: AsyncResource = new AsyncResource("holdfast", { requireManualDestroy: true });
+export const rootContext: AsyncResource = /* @__PURE__ */ new AsyncResource("holdfast", {
+  requireManualDestroy: true,
+});
 
 /**
  * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. Whatever outlives a

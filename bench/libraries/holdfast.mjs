@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { redisServer } from "../support/redis-server.mjs";
@@ -36,7 +37,7 @@ function holdfastWith({ connect, ...rest }) {
     claims: { kinds: ["fair", "fenced", "read", "write"], waits: true, renews: true },
 
     async open(settings) {
-      const { Holdfast } = await builtModule(settings, "index.js");
+      const { Holdfast } = await builtModule(settings, ".");
       const watchdogMs = settings.renewEachMs * RENEWALS_PER_LEASE;
       const holdfast = new Holdfast(await connect(settings), { watchdogMs, ...settings.holdfastOptions });
       const isFixed = rest.variant !== "lease";
@@ -75,14 +76,14 @@ function lockOf(holdfast, kind, name) {
 /** @param {OpenSettings} settings */
 async function onIoredis(settings) {
   const { Redis } = await import("ioredis");
-  const { ioredisDriver } = await builtModule(settings, "driver/ioredis/index.js");
+  const { ioredisDriver } = await builtModule(settings, "./ioredis");
   return ioredisDriver(new Redis({ host: "127.0.0.1", port: settings.port }));
 }
 
 /** @param {OpenSettings} settings */
 async function onNodeRedis(settings) {
   const { createClient } = await import("redis");
-  const { nodeRedisDriver } = await builtModule(settings, "driver/node-redis/index.js");
+  const { nodeRedisDriver } = await builtModule(settings, "./node-redis");
   const client = createClient({ socket: { host: "127.0.0.1", port: settings.port } });
   client.on("error", (error) => console.error(error));
   await client.connect();
@@ -92,7 +93,7 @@ async function onNodeRedis(settings) {
 /** @param {OpenSettings} settings */
 async function onGlide(settings) {
   const { Decoder, GlideClient } = await import("@valkey/valkey-glide");
-  const { valkeyGlideDriver } = await builtModule(settings, "driver/valkey-glide/index.js");
+  const { valkeyGlideDriver } = await builtModule(settings, "./valkey-glide");
   const options = { addresses: [{ host: "127.0.0.1", port: settings.port }], requestTimeout: 5_000 };
   const client = await GlideClient.createClient(options);
   const subscriber = await GlideClient.createClient({ ...options, defaultDecoder: Decoder.Bytes });
@@ -100,11 +101,13 @@ async function onGlide(settings) {
 }
 
 /**
- * A file of the build that is measured, which may be another one than ours.
+ * A subpath of the build that is measured. That may be an older one than ours, which has other files: its own manifest knows them.
  *
  * @param {OpenSettings} settings
- * @param {string} file
+ * @param {string} subpath
  */
-function builtModule({ dist }, file) {
-  return import(pathToFileURL(join(dist, file)).href);
+function builtModule({ dist }, subpath) {
+  const folder = join(dist, "../..");
+  const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return import(pathToFileURL(join(folder, exports[subpath].default.default)).href);
 }

@@ -43,7 +43,8 @@ async function openTimeouts() {
  * @returns {Promise<Timers>}
  */
 async function openWheel({ dist }) {
-  const load = (/** @type {string} */ file) => import(pathToFileURL(join(dist, file)).href);
+  const load = (/** @type {string} */ file) =>
+    import(pathToFileURL(join(dist, "../../build/modules", file)).href);
   const { HashedWheelTimer } = await load("runtime/hashed-wheel-timer.js");
   const { systemClock } = await load("clock.js");
   const wheel = new HashedWheelTimer(systemClock, 100);

@@ -45,7 +45,7 @@ export interface OpenSettings {
   readonly run: string;
   /** How often a lock without a fixed lease is to be renewed, as nearly as the library can. */
   readonly renewEachMs: number;
-  /** The built package: the folder of index.js. */
+  /** The built package: the folder of index.js, `dist/esm` in that of the package. */
   readonly dist: string;
   readonly holdfastOptions: HoldfastOptions;
 }

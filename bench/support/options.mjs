@@ -46,7 +46,7 @@ export const OPTIONS = /** @type {const} */ ({
     about:
       "each run as a line of JSON, and charts in a folder beside it. Default: bench/results/<time>.jsonl",
   },
-  dist: { type: "string", value: "FOLDER", about: "another build of holdfast" },
+  dist: { type: "string", value: "FOLDER", about: "another build of holdfast: its dist/esm" },
   "holdfast-options": { type: "string", value: "JSON", about: "options for every Holdfast" },
 });
 

@@ -2,7 +2,7 @@
 const SLOTS = 16_384;
 
 /** CRC-16/XMODEM of each byte value. Source: the Redis Cluster specification, appendix A. */
-const table = Uint16Array.from({ length: 256 }, (_, byte) => {
+const table = /* @__PURE__ */ Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8;
   for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
   return crc;

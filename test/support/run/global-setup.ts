@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { build } from "../../../scripts/build.mjs";
+import { build, buildModules } from "../../../scripts/build.mjs";
 import { journalArgs } from "../servers/key-journal.js";
 import { findServer, serverVersion } from "../servers/redis-program.js";
 import { startMany, stopAll } from "../servers/redis-server.js";
@@ -12,14 +12,15 @@ declare module "vitest" {
 }
 
 /**
- * Child programs and the tests of HOLDFAST_TEST_BUILT run built code, so build what is stale first. While
+ * Child programs and the tests of HOLDFAST_TEST_BUILT run built code (these module by module), so build what is stale first. While
  * somebody is working, tests of finished parts should run in spite of type errors elsewhere; `npm run types`
  * fails on those. Starts a server for each worker.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.stdout.write(`server: ${serverVersion()} (${findServer()})\n`);
   const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
-  if (!(await build({ keepGoing: !testsBuilt }))) {
+  const isSound = (await build({ keepGoing: !testsBuilt })) && (!testsBuilt || (await buildModules()));
+  if (!isSound) {
     if (testsBuilt) throw new Error("the build failed, so there is nothing to test");
     process.stderr.write("Built in spite of type errors: `npm run types` shows them.\n");
   }
