@@ -39,6 +39,8 @@ const packageInputs = [
   "tsconfig.build.json",
   "scripts/bundle.mjs",
   "scripts/declarations.mjs",
+  "scripts/late-builtins.mjs",
+  "scripts/private-names.mjs",
   "scripts/subpaths.mjs",
 ];
 const moduleInputs = ["src", "tsconfig.json", "tsconfig.modules.json"];
@@ -76,6 +78,7 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
     else if (!keepGoing) return false;
   }
   if (packageOnly) return sound;
+  sound = (await buildModules({ keepGoing })) && sound;
   if (sound && before.programs === stamp.programs && existsSync(join(root, "build/demo"))) return true;
   writeStamp({ programs: undefined });
   sound = (await produce("build", keepGoing, [compiled("tsconfig.programs.json")])) && sound;
@@ -136,15 +139,16 @@ export async function buildSimulation() {
 
 /**
  * The sources compiled module by module: what is published has no files for the inside, which tests on other releases of Node import by
- * path, and benchmarks as well.
+ * path, and so do a program that counts the functions of a call, and benchmarks.
  *
+ * @param {{ keepGoing?: boolean }} [options] as of `build`
  * @returns {Promise<boolean>} false when the compiler found errors
  */
-export async function buildModules() {
+export async function buildModules({ keepGoing = false } = {}) {
   const stamp = digest(moduleInputs);
   if (readStamp().modules === stamp && existsSync(join(root, "build/modules"))) return true;
   writeStamp({ modules: undefined });
-  const sound = await produce("build", false, [compiled("tsconfig.modules.json", "modules")]);
+  const sound = await produce("build", keepGoing, [compiled("tsconfig.modules.json", "modules")]);
   if (sound) writeStamp({ modules: stamp });
   return sound;
 }

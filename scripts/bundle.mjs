@@ -9,13 +9,14 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 import { exportedForms } from "./declarations.mjs";
-import { restorePrivateMethods } from "./private-names.mjs";
+import { AT_ONCE, lateBuiltins } from "./late-builtins.mjs";
+import { restorePrivateNames } from "./private-names.mjs";
 import { fileNameOf, subpaths } from "./subpaths.mjs";
 
 /** @import { ChunkingContext, InputOptions, OutputOptions } from "rolldown" */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const peers = Object.keys(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependencies);
 /** Stands for the subpaths where something is loaded by `import()`. */
 const LATER = "later";
 const DRIVERS = new Set(["./ioredis", "./node-redis", "./redlock"]);
@@ -33,7 +34,7 @@ const reading = {
   input: Object.fromEntries(
     Object.entries(subpaths).map(([subpath, source]) => [fileNameOf(subpath), join(root, source)]),
   ),
-  external: [/^node:/, ...Object.keys(peerDependencies)],
+  external: [/^node:/, ...peers],
   platform: "neutral",
   resolve: { extensionAlias: { ".js": [".ts"] } },
   onLog: (_, log) => {
@@ -75,7 +76,13 @@ async function writeCode(dir, format, input, pageFile) {
         ? { id: pageFile, external: /** @type {const} */ ("absolute") }
         : null,
   };
-  const bundle = await rolldown({ ...reading, input, plugins: [findsPage], transform: { target: "es2022" } });
+  const bundle = await rolldown({
+    ...reading,
+    input,
+    external: [AT_ONCE, ...peers],
+    plugins: [findsPage, lateBuiltins()],
+    transform: { target: "es2022" },
+  });
   /** @satisfies {OutputOptions} */
   const writing = {
     format,
@@ -96,7 +103,7 @@ async function writeCode(dir, format, input, pageFile) {
   const originals = new Map(readable.output.map((file) => [file.fileName, "code" in file ? file.code : ""]));
   for (const file of output) {
     if (file.type !== "chunk") continue;
-    const code = restorePrivateMethods(originals.get(file.fileName) ?? "", file.code);
+    const code = restorePrivateNames(originals.get(file.fileName) ?? "", file.code);
     writeFileSync(join(dir, file.fileName), code);
   }
 }

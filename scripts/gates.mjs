@@ -27,6 +27,7 @@ const packageGates = [
   ["knip"],
   ["size"],
   ["packed"],
+  ["cold-import"],
   ["api", "--", "--check"],
   ["smoke"],
   ["bench", "--", "--quick"],

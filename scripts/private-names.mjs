@@ -1,20 +1,20 @@
 // @ts-check
 import { parseSync } from "rolldown/utils";
 
-/** @typedef {{ name: string, isCode: boolean }} Member what is private in a class; isCode: a method or an accessor, which stack traces name */
+/** @typedef {{ name: string, isCode: boolean }} Member isCode: something that stack traces name: a method, an accessor, a function in a field */
 /** @typedef {{ start: number, end: number, name: string }} Mention */
 /** @typedef {{ members: Member[], mentions: Mention[] }} PrivateNames of one class, in the order of the code */
 
 /**
- * The minifier renames what is private in a class, whatever it is told to keep. Gives methods and accessors their names back, so that a stack
- * trace has `Sender.#flush` and not `Sender.#a`. Fields keep their short names.
+ * The minifier renames what is private in a class, whatever it is told to keep. Gives functions their names back, so that a stack trace has
+ * `#meetServer` and not `#a`. Other fields keep their short names.
  *
  * @param {string} original
  * @param {string} minified the same code
  * @returns {string}
- * @throws Error when the two have not the same classes, or a name would be taken twice in one class
+ * @throws Error when the two have not the same classes, or a class would have a name twice
  */
-export function restorePrivateMethods(original, minified) {
+export function restorePrivateNames(original, minified) {
   const wanted = privateNames(original);
   const found = privateNames(minified);
   if (shapeOf(wanted) !== shapeOf(found))
@@ -23,8 +23,8 @@ export function restorePrivateMethods(original, minified) {
     const names = new Map(
       members.map((member, i) => [member.name, newName(member, wanted[nth]?.members[i])]),
     );
-    if (new Set(names.values()).size < new Set(names.keys()).size) {
-      throw new Error(`one private name for two members: ${[...names.values()].join(", ")}`);
+    if (new Set(names.values()).size < names.size) {
+      throw new Error(`a class would have a name twice: ${[...names.values()].join(", ")}`);
     }
     return mentions.map((mention) => ({ ...mention, name: names.get(mention.name) ?? mention.name }));
   });
@@ -77,12 +77,15 @@ function privateNames(code) {
 
 /**
  * @param {any} body of a class
- * @returns {Member[]}
+ * @returns {Member[]} each once: a getter and a setter share their name
  */
 function membersOf(body) {
-  const named = body.body.filter((/** @type {any} */ { key }) => key?.type === "PrivateIdentifier");
-  return named.map((/** @type {any} */ { key, type }) => ({
-    name: key.name,
-    isCode: type === "MethodDefinition",
-  }));
+  /** @type {Map<string, Member>} */
+  const members = new Map();
+  for (const { key, type, value } of body.body) {
+    if (key?.type !== "PrivateIdentifier") continue;
+    const isCode = type === "MethodDefinition" || /Function/.test(value?.type ?? "");
+    members.set(key.name, { name: key.name, isCode });
+  }
+  return [...members.values()];
 }

@@ -27,6 +27,41 @@ const takeALock = `
   assert.equal(state, "held");
   await holdfast.close();
 `;
+/** What is loaded when it is first needed, each once. */
+const loadTheRest = `
+  const told = new Holdfast(memoryDriver(), { presence: { app: "smoke" } });
+  await told.getLock("order:43").lock();
+  assert.equal(await told.getLock("order:43").isLocked(), true);
+  assert.equal((await told.inspect("order:43")).holders.length, 1);
+  for await (const { name } of told.locks()) assert.equal(name, "order:43");
+  assert.equal((await told.fleet()).truncated, false);
+  assert.equal(await told.forceUnlock(await told.inspect("order:43")), "released");
+  const partner = told.getPermitExpirableSemaphore("partner");
+  await partner.trySetPermits(2);
+  assert.equal(await told.setPermits(await told.inspect("partner"), 3), "set");
+  await told.close();
+`;
+/** The package is minified: a stack trace has to say all the same which functions were called, private ones too. */
+const lookAtStackTrace = `
+  Error.stackTraceLimit = 50;
+  const driver = memoryDriver();
+  let stack = "";
+  const run = (call, ticket) => {
+    stack += new Error("sent").stack;
+    return driver.run(call, ticket);
+  };
+  const { traits, resets } = driver;
+  const others = { subscribe: driver.subscribe.bind(driver), close: driver.close.bind(driver) };
+  const traced = new Holdfast({ traits, resets, run, ...others });
+  await traced.using("order:44", () => {});
+  await traced.close();
+  const lines = stack.split("\\n").filter((line) => /holdfast.dist/.test(line));
+  const functions = lines.flatMap((line) => /at (?:async |new )?(.+) \\(/.exec(line)?.[1] ?? []);
+  // A function without a name in a field without code is called by that: "#a.#a".
+  const named = functions.filter((name) => !/^#\\w+\\.#\\w+$/.test(name));
+  assert.ok(named.some((name) => name.includes("#")), stack);
+  for (const name of named) assert.match(name, /^(\\w+\\.)?#?\\w{3,}$/, stack);
+`;
 const compareInstances = `
   const instances = new Map();
   for (const subpath of ${JSON.stringify(subpaths)}) {
@@ -59,6 +94,8 @@ const projects = {
         import { memoryDriver } from "holdfast/memory";
         const require = createRequire(import.meta.url);
         ${takeALock}
+        ${loadTheRest}
+        ${lookAtStackTrace}
         ${compareInstances}
       `,
     },
@@ -77,6 +114,8 @@ const projects = {
         const { memoryDriver } = require("holdfast/memory");
         (async () => {
           ${takeALock}
+          ${loadTheRest}
+          ${lookAtStackTrace}
           ${compareInstances}
         })();
       `,
@@ -92,6 +131,8 @@ const projects = {
         const { memoryDriver } = require("holdfast/memory");
         test("takes a lock", async () => {
           ${takeALock}
+          ${loadTheRest}
+          ${lookAtStackTrace}
           assert.match(require.resolve("holdfast"), /[\\\\/]dist[\\\\/]cjs[\\\\/]/);
         });
         test("takes a lock under fake timers, and loses it when they are advanced", async () => {

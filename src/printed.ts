@@ -1,4 +1,4 @@
-import { type InspectOptions, inspect } from "node:util";
+import type { InspectOptions } from "node:util";
 
 type Show = (value: unknown, options: InspectOptions) => string;
 
@@ -7,7 +7,7 @@ type Show = (value: unknown, options: InspectOptions) => string;
  * behind the class, since declarations are made of each file by itself, which excludes methods with computed names.
  */
 export function showInLogs({ prototype }: { readonly prototype: { toJSON(): object } }, as: string): void {
-  Object.defineProperty(prototype, inspect.custom, {
+  Object.defineProperty(prototype, Symbol.for("nodejs.util.inspect.custom"), {
     value(this: { toJSON(): object }, _depth: number, options: InspectOptions, show: Show) {
       return `${as} ${show(this.toJSON(), options)}`;
     },

@@ -9,8 +9,17 @@ export interface ScriptSource {
   readonly sha1: string;
 }
 
+/** Hashed when it is first sent: a program sends few of the scripts that it loads. */
 export function scriptSource(name: string, lua: string): ScriptSource {
-  return { name, lua, sha1: createHash("sha1").update(lua).digest("hex") };
+  return {
+    name,
+    lua,
+    get sha1() {
+      const sha1 = createHash("sha1").update(lua).digest("hex");
+      Object.defineProperty(this, "sha1", { value: sha1 });
+      return sha1;
+    },
+  };
 }
 
 /** One execution of a script: all that a driver has to know. */

@@ -37,6 +37,6 @@ describe("the index of a folder", () => {
 
   it("is not published", () => {
     const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    expect(files).toContain("!src/**/README.md");
+    expect(files).toEqual(["dist"]);
   });
 });

@@ -1,7 +1,6 @@
 import { Session } from "node:inspector";
 import { promiseHooks } from "node:v8";
-import { type Driver, Holdfast, type Lease, type Lock, type LockOptions } from "holdfast";
-import { FakeClock, MemoryServer, memoryDriver } from "holdfast/memory";
+import type { Driver, Lease, Lock, LockOptions } from "holdfast";
 import { settings, tell } from "./orders.js";
 
 /** Makes calls of all kinds, one after the other, on the embedded server, and tells what each of them crosses inside the package. */
@@ -35,7 +34,15 @@ interface Coverage {
 }
 
 const { named, presence = false } = settings<PathCostsSettings>();
-const root = import.meta.resolve("holdfast").replace(/index\.js$/, "");
+/** The sources module by module: the package is bundled, and its files say nothing. */
+const root = new URL("../../../modules/", import.meta.url).href;
+const { Holdfast: Client }: typeof import("holdfast") = await import(`${root}index.js`);
+const { FakeClock, MemoryServer, memoryDriver }: typeof import("holdfast/memory") = await import(
+  `${root}memory/index.js`
+);
+// A script is hashed once in a process, with its first use: before anything is counted.
+const scripts: typeof import("../../../src/protocol/scripts.js") = await import(`${root}protocol/scripts.js`);
+for (const script of Object.values(scripts)) if (typeof script === "object") void script.sha1;
 /** The embedded server stands for one that is elsewhere, and it is chance whether a collection of garbage was asked for before. */
 const LEFT_OUT = ["memory/", "environment.js"];
 // Nor does any object become garbage while a walk is counted.
@@ -134,7 +141,7 @@ async function walk(name: string, ...steps: readonly (() => Promise<unknown>)[])
 }
 
 /** One promise for each command. */
-function directDriver(server: MemoryServer): Driver {
+function directDriver(server: InstanceType<typeof MemoryServer>): Driver {
   const own = memoryDriver(server);
   return {
     traits: { server: server.name, topology: "standalone" },
@@ -147,7 +154,7 @@ function directDriver(server: MemoryServer): Driver {
 
 const clock = new FakeClock();
 const server = new MemoryServer({ clock });
-const client = (at = server) => new Holdfast(directDriver(at), { clock, presence });
+const client = (at = server) => new Client(directDriver(at), { clock, presence });
 
 await post("Profiler.enable");
 await post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });

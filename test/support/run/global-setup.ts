@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { build, buildModules } from "../../../scripts/build.mjs";
+import { build } from "../../../scripts/build.mjs";
 import { journalArgs } from "../servers/key-journal.js";
 import { findServer, serverVersion } from "../servers/redis-program.js";
 import { startMany, stopAll } from "../servers/redis-server.js";
@@ -19,8 +19,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.stdout.write(`server: ${serverVersion()} (${findServer()})\n`);
   const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
-  const isSound = (await build({ keepGoing: !testsBuilt })) && (!testsBuilt || (await buildModules()));
-  if (!isSound) {
+  if (!(await build({ keepGoing: !testsBuilt }))) {
     if (testsBuilt) throw new Error("the build failed, so there is nothing to test");
     process.stderr.write("Built in spite of type errors: `npm run types` shows them.\n");
   }
