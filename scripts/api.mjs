@@ -23,7 +23,9 @@ else writeFileSync(target, wanted);
 function render() {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const subpaths = Object.keys(exports).filter((subpath) => subpath !== "./package.json");
-  const api = publicApi(subpaths.map((subpath) => join(root, exports[subpath].default.types)));
+  const api = publicApi(
+    subpaths.map((subpath) => join(root, exports[subpath].default.replace(/\.js$/, ".d.ts"))),
+  );
   const lists = subpaths.map((subpath, i) => {
     const names = api.exported[i] ?? [];
     return `${subpath.replace(/^\./, "holdfast")}\n${names.map((name) => `  ${name}\n`).join("")}`;

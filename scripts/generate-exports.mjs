@@ -13,16 +13,15 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
  * `module-sync` comes first: on Node 20.19 and later `import` and `require` then load one ES module, so that a process has one copy of the
- * state and of each class. `require` is for Jest and older tools.
+ * state and of each class. `require` is for Jest and older tools. TypeScript finds the declarations beside each file.
  *
  * @returns {Record<string, unknown>}
  */
 export function exportsField() {
   const entries = Object.keys(subpaths).map((subpath) => {
     const name = fileNameOf(subpath);
-    const esm = { types: `./dist/esm/${name}.d.ts`, default: `./dist/esm/${name}.js` };
-    const cjs = { types: `./dist/cjs/${name}.d.cts`, default: `./dist/cjs/${name}.cjs` };
-    return [subpath, { "module-sync": esm, require: cjs, default: esm }];
+    const esm = `./dist/esm/${name}.js`;
+    return [subpath, { "module-sync": esm, require: `./dist/cjs/${name}.cjs`, default: esm }];
   });
   return { ...Object.fromEntries(entries), "./package.json": "./package.json" };
 }

@@ -69,7 +69,7 @@ function gzipped(chunks) {
 
 for (const subpath of [...Object.keys(exports), PLAIN_LOCK]) {
   if (subpath === "./package.json") continue;
-  const { atOnce: size, later } = await gzippedSize(exports[subpath]?.default.default ?? subpath);
+  const { atOnce: size, later } = await gzippedSize(exports[subpath]?.default ?? subpath);
   const limit = limits[subpath];
   const fits = size <= limit;
   const rest = later === 0 ? "" : `, and ${later} later`;

@@ -109,5 +109,6 @@ async function onGlide(settings) {
 function builtModule({ dist }, subpath) {
   const folder = join(dist, "../..");
   const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  return import(pathToFileURL(join(folder, exports[subpath].default.default)).href);
+  const entry = exports[subpath].default;
+  return import(pathToFileURL(join(folder, entry.default ?? entry)).href);
 }
