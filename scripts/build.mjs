@@ -40,6 +40,7 @@ const packageInputs = [
   "scripts/bundle.mjs",
   "scripts/declarations.mjs",
   "scripts/late-builtins.mjs",
+  "scripts/plain-exports.mjs",
   "scripts/private-names.mjs",
   "scripts/subpaths.mjs",
 ];

@@ -10,6 +10,7 @@ import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 import { exportedForms } from "./declarations.mjs";
 import { AT_ONCE, lateBuiltins } from "./late-builtins.mjs";
+import { plainExports } from "./plain-exports.mjs";
 import { restorePrivateNames } from "./private-names.mjs";
 import { fileNameOf, subpaths } from "./subpaths.mjs";
 
@@ -21,8 +22,6 @@ const peers = Object.keys(JSON.parse(readFileSync(join(root, "package.json"), "u
 const LATER = "later";
 const DRIVERS = new Set(["./ioredis", "./node-redis", "./redlock"]);
 const CLIENT = join(root, "src/holdfast.ts");
-/** Where rolldown keeps what its output needs to run. */
-const RUNTIME = "\0rolldown/runtime.js";
 /** The page of the inspector: data of which one copy, as CommonJS, is for both. */
 const page = { source: join(root, "src/inspector/assets.ts"), specifier: "./assets.js", file: "page.cjs" };
 /** Stack traces have to name functions and classes. */
@@ -104,7 +103,7 @@ async function writeCode(dir, format, input, pageFile) {
   for (const file of output) {
     if (file.type !== "chunk") continue;
     const code = restorePrivateNames(originals.get(file.fileName) ?? "", file.code);
-    writeFileSync(join(dir, file.fileName), code);
+    writeFileSync(join(dir, file.fileName), format === "cjs" ? plainExports(code) : code);
   }
 }
 
@@ -153,7 +152,7 @@ function planChunks(context) {
     for (const loaded of context.getModuleInfo(id)?.dynamicallyImportedIds ?? []) walk(loaded, LATER);
   }
   const chunks = [...reached].map(([id, roots]) => /** @type {const} */ ([id, chunkReachedFrom(roots)]));
-  return new Map([...chunks, [join(root, subpaths["."]), "core"], [RUNTIME, "base"]]);
+  return new Map([...chunks, [join(root, subpaths["."]), "core"]]);
 }
 
 /**

@@ -39,6 +39,9 @@ export const packages = [
 /** Of a manifest: what is of no use once the package is built. */
 const ONLY_HERE = ["devDependencies", "scripts", "workspaces"];
 
+/** A page that is named as from the root of the repository. */
+const PAGE = /(?<![\w/.-])docs\/[\w/-]+\.md/g;
+
 /**
  * Builds what is stale, and packs it.
  *
@@ -89,20 +92,20 @@ function stage(folder, staged) {
   cpSync(join(from, "dist"), join(staged, "dist"), { recursive: true, filter: isPublished });
   for (const file of readdirSync(join(staged, "dist"), { recursive: true, encoding: "utf8" })) {
     const path = join(staged, "dist", file);
-    if (statSync(path).isFile()) writeFileSync(path, withoutMaps(readFileSync(path, "utf8"), base));
+    if (statSync(path).isFile()) writeFileSync(path, withAddresses(readFileSync(path, "utf8"), folder, base));
   }
 }
 
 /**
- * Nothing leads to a source map, which is not published, or to a page of the repository as if it were here.
+ * Source maps are not published, and comments and messages name pages of the repository. The command line makes addresses of its pages itself.
  *
  * @param {string} text
+ * @param {string} folder of its package
  * @param {Repository} base
  */
-function withoutMaps(text, { pages }) {
-  return text
-    .replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n")
-    .replace(/(?<=@see |; see )docs\/[\w/.-]+\.md/g, (page) => `${pages}${page}`);
+export function withAddresses(text, folder, { pages }) {
+  const code = text.replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n");
+  return folder === "packages/cli" ? code : code.replace(PAGE, (page) => `${pages}${page}`);
 }
 
 /** @typedef {{ pages: string, files: string }} Repository addresses at the tag of a version: for reading, and of the bare file */

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { builtModule } from "../support/built-module.mjs";
 import { redisServer } from "../support/redis-server.mjs";
 
 /** @import { Driver, FencedLease, Holdfast, Lease } from "../../src/index.js" */
@@ -98,17 +96,4 @@ async function onGlide(settings) {
   const client = await GlideClient.createClient(options);
   const subscriber = await GlideClient.createClient({ ...options, defaultDecoder: Decoder.Bytes });
   return valkeyGlideDriver(client, { subscriber });
-}
-
-/**
- * A subpath of the build that is measured. That may be an older one than ours, which has other files: its own manifest knows them.
- *
- * @param {OpenSettings} settings
- * @param {string} subpath
- */
-function builtModule({ dist }, subpath) {
-  const folder = join(dist, "../..");
-  const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const entry = exports[subpath].default;
-  return import(pathToFileURL(join(folder, entry.default ?? entry)).href);
 }

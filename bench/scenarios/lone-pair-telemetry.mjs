@@ -1,6 +1,5 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Contestant, PAIRS_PER_BATCH, warmUpBatches } from "../support/batches.mjs";
+import { builtModule } from "../support/built-module.mjs";
 import { median } from "../support/statistics.mjs";
 
 /** @import { Connection, Done, Scenario, Worker, WorkerSelf } from "../support/contracts.js" */
@@ -56,9 +55,7 @@ export const lonePairTelemetry = {
      * @param {WorkerSelf} worker
      */
     async instrument(_, { everything }, { settings }) {
-      const { foldNames, HoldfastInstrumentation } = await import(
-        pathToFileURL(join(settings.dist, "otel/index.js")).href
-      );
+      const { foldNames, HoldfastInstrumentation } = await builtModule(settings, "./otel");
       const { context } = await import("@opentelemetry/api");
       const { AsyncLocalStorageContextManager } = await import("@opentelemetry/context-async-hooks");
       const metrics = await import("@opentelemetry/sdk-metrics");

@@ -1,6 +1,5 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Contestant, PAIRS_PER_BATCH, warmUpBatches } from "../support/batches.mjs";
+import { builtModule } from "../support/built-module.mjs";
 import { median } from "../support/statistics.mjs";
 
 /** @import { Connection, Done, Scenario, Worker, WorkerSelf } from "../support/contracts.js" */
@@ -50,7 +49,7 @@ export const lonePairWatched = {
      * @param {WorkerSelf} worker
      */
     async watch(_, __, { settings }) {
-      const { events } = await import(pathToFileURL(join(settings.dist, "index.js")).href);
+      const { events } = await builtModule(settings, ".");
       const listener = () => {};
       const parts = {
         start: listener,

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { exportsField, typescriptPaths } from "../../scripts/generate-exports.mjs";
 import { lateBuiltins } from "../../scripts/late-builtins.mjs";
-import { packages, repositoryAt, withAbsoluteLinks } from "../../scripts/pack.mjs";
+import { packages, repositoryAt, withAbsoluteLinks, withAddresses } from "../../scripts/pack.mjs";
+import { plainExports } from "../../scripts/plain-exports.mjs";
 import { restorePrivateNames } from "../../scripts/private-names.mjs";
 import { root } from "../support/tidy/tree.js";
 
@@ -49,6 +50,18 @@ describe("private names in minified code", () => {
   });
 });
 
+describe("what one CommonJS chunk exports to another", () => {
+  const getter = (name: string, local: string) =>
+    `Object.defineProperty(exports,"${name}",{enumerable:!0,get:function(){return ${local}}})`;
+
+  it("is a plain property, except for a binding that changes", () => {
+    const code = "const a=1;let b=2;function c(){let a=3;b=a}";
+    expect(plainExports(`${code}${getter("x", "a")},${getter("y", "b")},${getter("z", "c")};`)).toBe(
+      `${code}exports.x=a,${getter("y", "b")},exports.z=c;`,
+    );
+  });
+});
+
 describe("modules of Node that are loaded late", () => {
   it("are stood in for by all that the sources import of them, as functions and as objects of functions", async () => {
     const { resolveId, load } = lateBuiltins() as unknown as Record<string, (id: string) => string | null>;
@@ -63,6 +76,21 @@ describe("modules of Node that are loaded late", () => {
     const { inspect, types } = await importLate("node:util");
     expect(inspect({ a: 1 })).toBe("{ a: 1 }");
     expect(types.isNativeError(new Error("broken"))).toBe(true);
+  });
+});
+
+describe("packed code", () => {
+  const base = { pages: "https://a.example/", files: "https://b.example/" };
+  const code =
+    'throw "see docs/guide/a.md"; // https://a.example/docs/guide/a.md\n//# sourceMappingURL=a.js.map\n';
+
+  it("names pages by their addresses, and no source map", () => {
+    const packed = 'throw "see https://a.example/docs/guide/a.md"; // https://a.example/docs/guide/a.md\n';
+    expect(withAddresses(code, ".", base)).toBe(packed);
+  });
+
+  it("keeps the pages of the command line, which makes addresses of them itself", () => {
+    expect(withAddresses(code, "packages/cli", base)).toContain('"see docs/guide/a.md"');
   });
 });
 
