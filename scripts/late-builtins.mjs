@@ -6,8 +6,8 @@ export const AT_ONCE = /^node:(?!(?:crypto|util)$)/;
 const PREFIX = "\0late:";
 
 /**
- * A plugin of the bundler: what the sources import of those modules is loaded when it is first used. All that they export stands in for itself,
- * functions and objects of functions alike, so that the sources need not know of it.
+ * A plugin of the bundler: what the sources import of those modules is loaded with its first use. A function or an object stands for each of
+ * their exports, so that the sources need not know of it.
  *
  * @returns {import("rolldown").Plugin}
  */
@@ -21,23 +21,27 @@ export function lateBuiltins() {
 
 /** @param {string} name of a module of Node */
 function standIns(name) {
-  const names = EXPORTS[name] ?? [];
+  const { functions = [], objects = [] } = EXPORTS[name] ?? {};
   return [
     `const load = (name) => process.getBuiltinModule("${name}")[name];`,
-    "const standIn = (name) => new Proxy(function () {}, {",
-    "  apply: (_, self, args) => Reflect.apply(load(name), self, args),",
-    "  get: (_, key) => load(name)[key],",
-    "});",
-    ...names.map((each) => `export const ${each} = /* @__PURE__ */ standIn("${each}");`),
+    // A call costs next to nothing more than one of the function itself.
+    ...functions.map((each) => `let ${each}Itself;`),
+    ...functions.map(
+      (each) => `export const ${each} = (...args) => (${each}Itself ??= load("${each}"))(...args);`,
+    ),
+    ...objects.map(
+      (each) =>
+        `export const ${each} = /* @__PURE__ */ new Proxy({}, { get: (_, key) => load("${each}")[key] });`,
+    ),
   ].join("\n");
 }
 
 /**
  * What the sources import of them. A name that is missing here fails the build.
  *
- * @type {Record<string, readonly string[]>}
+ * @type {Record<string, { functions?: readonly string[], objects?: readonly string[] }>}
  */
 const EXPORTS = {
-  "node:crypto": ["createHash", "randomBytes", "randomUUID"],
-  "node:util": ["inspect", "types"],
+  "node:crypto": { functions: ["createHash", "randomBytes", "randomUUID"] },
+  "node:util": { functions: ["inspect"], objects: ["types"] },
 };
