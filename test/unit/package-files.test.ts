@@ -122,3 +122,14 @@ describe("a packed README", () => {
     );
   });
 });
+
+describe("the lockfile", () => {
+  it("has the optional packages of all platforms, without which `npm ci` refuses", () => {
+    type Locked = Record<string, { readonly optionalDependencies?: Record<string, string> }>;
+    const locked = json("package-lock.json").packages as Locked;
+    const wanted = Object.values(locked).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
+    const paths = Object.keys(locked);
+    expect(wanted).not.toEqual([]);
+    expect(wanted.filter((name) => !paths.some((path) => path.endsWith(`node_modules/${name}`)))).toEqual([]);
+  });
+});
