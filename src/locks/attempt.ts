@@ -208,10 +208,11 @@ export abstract class Attempt extends AcquireCommand {
   #isHeldHere(): boolean {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
-    const isHeld = threads.excludedBy(stay, lock.otherId).some(({ live }) => live.length > 0);
-    // The others in line need not look once more.
-    if (isHeld) lines.of(lock.id)?.answers.taken(clock.monotonicMs());
-    return isHeld;
+    if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
+    // The others in line need not look once more, and a call for several locks knows it as well.
+    lines.of(lock.id)?.answers.taken(clock.monotonicMs());
+    this.waiter.told();
+    return true;
   }
 
   protected failForCaller(error: unknown): void {
