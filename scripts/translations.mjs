@@ -1,13 +1,14 @@
 // @ts-check
 /**
- * Holds the pages of docs/zh to the English pages that they translate. A page must have the English headings at the same levels, the same
- * blocks of code, links, numbers, tables and lists in each section, and no code of its own between backticks.
+ * Compares the pages of docs/zh with the English pages that they translate. Both must have headings of the same levels in the same order.
+ * Each section must have the same blocks of code, links, numbers, tables and lists as the English one. Names between backticks must occur in
+ * the English section.
  *
- * docs/zh/translated.json has the English headings that were translated, each with a digest of its section's words. A heading that is new
- * or renamed is a mistake. Other words may change without one, and are listed here.
+ * docs/zh/translated.json records the English headings that were translated, each with a digest of the words below it. A heading that is new
+ * or renamed since then is a mistake. Changed words are no mistake: this program lists them.
  *
  *   node scripts/translations.mjs           lists mistakes, and sections whose words have changed since they were translated
- *   node scripts/translations.mjs --write   notes the English pages as they are now, unless there are mistakes
+ *   node scripts/translations.mjs --write   records the English pages as they are now, if there are no mistakes
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -137,7 +138,8 @@ export function mistakesIn(page, translated = read(page), original = read(origin
   const [ours, theirs] = [sectionsOf(translated), sectionsOf(original)];
   const english = originalOf(page);
   const odd = theirs.findIndex(({ level }, nth) => ours[nth]?.level !== level);
-  if (odd >= 0) return [`"${theirs[odd]?.title}" of ${english} has no heading of its level in its place`];
+  if (odd >= 0)
+    return [`"${theirs[odd]?.title}" of ${english} has no heading of the same level at the same place`];
   if (ours.length > theirs.length) return [`"${ours[theirs.length]?.title}" is not in ${english}`];
   const back = posix.relative(posix.dirname(page), english);
   const unlinked = translated.includes(`](${back})`) ? [] : [`it has no link to ${back}`];
@@ -154,7 +156,7 @@ function differences(theirs, ours, page) {
   const [layout, wantedLayout] = [layoutOf(ours), layoutOf(theirs)];
   const block = theirs.code.findIndex((code, nth) => code !== ours.code[nth]);
   return [
-    ...(block >= 0 ? [`block of code ${block + 1} in ${where} is another`] : []),
+    ...(block >= 0 ? [`block of code ${block + 1} in ${where} differs`] : []),
     ...(ours.code.length > theirs.code.length ? [`${where} has fewer blocks of code`] : []),
     ...without(wanted, linked).map((link) => `the link to ${link} in ${where} is missing`),
     ...without(linked, wanted).map((link) => `the link to ${link} is not in ${where}`),
@@ -176,7 +178,7 @@ const digestsOf = (text) =>
 /**
  * @param {string} page of docs/zh
  * @param {Record<string, string>} [noted]
- * @returns {string[]} what has become of headings of the English page since it was translated
+ * @returns {string[]} the headings of the English page that are new, renamed or gone since it was translated
  */
 export function changedHeadings(page, noted = readRecord()[originalOf(page)] ?? {}) {
   const english = originalOf(page);
@@ -185,7 +187,7 @@ export function changedHeadings(page, noted = readRecord()[originalOf(page)] ?? 
     ...without(now, before).map(
       (title) => `"${title}" of ${english} is new or renamed since it was translated`,
     ),
-    ...without(before, now).map((title) => `"${title}" was translated, and ${english} has it no more`),
+    ...without(before, now).map((title) => `"${title}" was translated, and ${english} no longer has it`),
   ];
 }
 

@@ -13,13 +13,13 @@ const holdfast = new Holdfast(ioredisDriver(redis), { watchdogMs: 3_000 });
 const history = new History(redis);
 
 /**
- * Answers a message of the user. The fair lock gives each conversation one turn at a time, in the order of the messages. Without it, two
- * quick messages would be answered side by side, and neither answer would know of the other.
+ * Answers a message of the user. The fair lock gives each conversation one turn at a time, in the order of its messages. Without it, two
+ * quick messages would be answered at the same time, and neither answer would know the other.
  *
  * @param {string} conversation
  * @param {string} text of the user
- * @param {{ signal: AbortSignal, write: (word: string) => void }} user `signal` aborts when the user presses Stop or leaves; `write` shows
- * a word
+ * @param {{ signal: AbortSignal, write: (word: string) => void }} user `signal` aborts when the user presses Stop or leaves, and `write`
+ * shows a word
  * @returns {Promise<string>} the whole answer
  */
 export function answer(conversation, text, { signal, write }) {
@@ -27,7 +27,7 @@ export function answer(conversation, text, { signal, write }) {
   const options = { waitMs: 60_000, maxHoldMs: 120_000, signal };
   return holdfast.getFairLock(`conversation:${conversation}`).using(options, async (lease) => {
     const turns = await history.read(conversation);
-    // The model stops when the user stops it, and when the lock is lost: it costs money, and nobody may store its answer.
+    // The model stops when the user stops it, and when the lock is lost: it costs money, and its answer may not be stored any more.
     const stop = AbortSignal.any([signal, lease.signal]);
     let whole = "";
     for await (const word of streamAnswer(turns, text, stop)) {
@@ -35,7 +35,7 @@ export function answer(conversation, text, { signal, write }) {
       whole += `${word} `;
     }
     lease.assertHeld();
-    // Between that line and this write the lock may still be lost: the history itself refuses a turn that has not read all others.
+    // The lock may still be lost between that line and this write. So the history refuses a turn that has not read all others.
     await history.append(conversation, turns.length, { text, answer: whole.trim() });
     return whole.trim();
   });

@@ -25,11 +25,11 @@ export class History {
 
   /**
    * @param {string} conversation
-   * @param {number} read how many turns the answer knows
+   * @param {number} read how many turns the model had read
    * @param {Turn} turn
    */
   async append(conversation, read, turn) {
     const appended = await this.#redis.eval(APPEND, 1, `chat:${conversation}`, read, JSON.stringify(turn));
-    if (appended !== 1) throw new Error(`conversation ${conversation} has had another turn meanwhile`);
+    if (appended !== 1) throw new Error(`conversation ${conversation} has got another turn meanwhile`);
   }
 }

@@ -1,11 +1,11 @@
 // @ts-check
-/** One of two processes that answer. It tells play.mjs which turns wait, begin and end. */
+/** One of the two processes. It reports to play.mjs which turns wait, begin and end. */
 import { events } from "holdfast";
 import { answer, close } from "./chat.mjs";
 
 /** @typedef {{ conversation: string, text: string } | { stop: string }} Order `stop` names the text of the message */
 
-/** Of all processes of this machine, and not set anew as a clock may be. */
+/** One clock for all processes of the machine. Nothing sets it back. */
 const nowMs = () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
 /** @param {object} news */
 const tell = (news) => void process.send?.(news);
@@ -21,7 +21,7 @@ process.on("message", async (/** @type {Order} */ order) => {
   const { conversation, text } = order;
   const user = new AbortController();
   running.set(text, user);
-  /** @type {{ conversation: string, text: string, fromMs?: number, toMs?: number }} `fromMs` and `toMs` of its first and last word */
+  /** @type {{ conversation: string, text: string, fromMs?: number, toMs?: number }} `fromMs` and `toMs` are the times of its first and last word */
   const turn = { conversation, text };
   const write = () => {
     turn.toMs = nowMs();
@@ -47,6 +47,6 @@ process.once("SIGTERM", async () => {
   await close();
   process.disconnect?.();
 });
-// Nothing is left where play.mjs was cut short.
+// So that no process stays behind when play.mjs is interrupted.
 process.once("disconnect", () => process.exit());
 tell({ type: "ready" });

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * Stands for a model that streams its answer. It says how many turns it has read, and then counts: up to the number at the end of the text.
+ * Stands for a model that streams its answer. It says how many turns it has read, and then counts up to the number at the end of the text.
  *
  * @param {readonly import("./history.mjs").Turn[]} turns
  * @param {string} text

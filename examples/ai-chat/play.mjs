@@ -1,5 +1,5 @@
 // @ts-check
-/** Plays users who write to conversations that two processes answer, and looks which turns ran at the same time. */
+/** Plays users whose messages two processes answer, and checks that no two turns of a conversation ran at the same time. */
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { EventEmitter, once } from "node:events";
@@ -17,7 +17,7 @@ import { History } from "./history.mjs";
 
 const CONVERSATIONS = ["trip", "recipe", "poem", "essay", "code", "joke"];
 
-/** Tells of a message, as in "hello 10 ends", and of a conversation, as in "trip waits". */
+/** Emits the news of a message, as in "hello 10 ends", and of a conversation, as in "trip waits". */
 const heard = new EventEmitter().setMaxListeners(100);
 /** @type {Turn[]} that are over */
 const turns = [];
@@ -33,10 +33,10 @@ async function start(url) {
   return member;
 }
 
-/** Until a message of that name is told of. @param {string} what @returns {Promise<News>} */
+/** Waits for news of that name. @param {string} what @returns {Promise<News>} */
 const until = async (what) => (await once(heard, what))[0];
 
-/** Sends a message, and waits until it has its turn or waits for it. @param {Member} member @param {string} conversation @param {string} text */
+/** Sends a message, and waits until its turn begins or has to wait. @param {Member} member @param {string} conversation @param {string} text */
 async function send(member, conversation, text) {
   const outcome = Promise.race([until(`${text} begins`), until(`${conversation} waits`)]);
   member.send({ conversation, text });
@@ -61,7 +61,7 @@ function haveOverlapped() {
 
 /** @typedef {{ a: Member, b: Member, holdfast: Holdfast, history: History }} Stage */
 
-/** @type {((stage: Stage) => Promise<string>)[]} each answers what is to be seen */
+/** @type {((stage: Stage) => Promise<string>)[]} each returns a line for the reader */
 const scenes = [
   async ({ a, b, history }) => {
     const ends = ["first 60", "second 5", "third 5"].map((text) => until(`${text} ends`));
@@ -99,7 +99,7 @@ const scenes = [
     await next;
     assert.equal(turns.find(({ text }) => text === "a preface 5")?.fromMs, undefined);
     assert.equal((await history.read("essay")).length, 1);
-    return "the user stops an answer, and a message that waits: the next message has its turn, and nothing else is stored";
+    return "the user stops an answer, and a message that waits: the next message gets its turn, and nothing else is stored";
   },
   async ({ a, holdfast, history }) => {
     const stops = until("a program 3000 stops");
@@ -138,7 +138,7 @@ await withRedis(async (url) => {
     );
     const isAlone = !haveOverlapped();
     console.log(
-      `${stored.flat().length} turns: ${isAlone ? "never two" : "TWO"} of a conversation at once, and ${isWhole ? "each had" : "NOT EACH HAD"} read all before it`,
+      `${stored.flat().length} turns: ${isAlone ? "never two" : "TWO"} of a conversation at once, and ${isWhole ? "each knew" : "NOT EACH KNEW"} all before it`,
     );
     return isAlone && isWhole;
   } finally {

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The same as Account.java does: reads, adds and writes. Only the lock keeps another process from writing in between.
+ * Does the same as Account.java: reads, adds and writes. Only the lock keeps another process from writing in between.
  *
  * @param {{ holdfast: import("holdfast").Holdfast, redis: import("ioredis").Redis }} clients
  * @param {number} amount

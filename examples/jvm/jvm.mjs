@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 const folder = import.meta.dirname;
 
 /**
- * Compiles Account.java, and has Maven fetch Redisson where it is missing.
+ * Compiles Account.java. Maven fetches Redisson if it is missing.
  *
- * @returns {string | undefined} why this machine can not
+ * @returns {string | undefined} the reason when this machine cannot do it
  */
 export function buildJvm() {
   for (const [program, flag] of [
@@ -22,7 +22,7 @@ export function buildJvm() {
   return status === 0 ? undefined : `Maven has failed:\n${stdout}`;
 }
 
-/** A JVM that runs Account.java. It ends with its input, so that none is left where play.mjs is cut short. */
+/** A JVM that runs Account.java. It ends when its input ends, so it does not outlive an interrupted play.mjs. */
 export class Jvm {
   #process;
   #answers;

@@ -12,12 +12,12 @@ import { buildJvm, Jvm } from "./jvm.mjs";
 const DEPOSITS = 300;
 const NAME = "account:42";
 
-/** Until a process listens for the release of the lock, before any other has. @param {Holdfast} holdfast */
+/** Waits until a process listens for the release of the lock. None has listened before. @param {Holdfast} holdfast */
 async function anotherWaits(holdfast) {
   while (((await holdfast.inspect(NAME)).listeners ?? 0) === 0) await pause(10);
 }
 
-/** Until a call of this process has found the lock held. */
+/** Waits until a call of this process finds the lock held. */
 function thisWaits() {
   return new Promise((resolve) => {
     const onContended = () => {
@@ -37,7 +37,7 @@ async function msUntil(end) {
 
 /** @typedef {{ jvm: Jvm, id: string, holdfast: Holdfast, redis: import("ioredis").Redis }} Stage */
 
-/** @type {((stage: Stage) => Promise<string>)[]} each answers what is to be seen */
+/** @type {((stage: Stage) => Promise<string>)[]} each returns a line for the reader */
 const scenes = [
   async ({ jvm, holdfast }) => {
     const lease = await holdfast.getLock(NAME).lock();
@@ -51,7 +51,7 @@ const scenes = [
     const { holders } = await holdfast.inspect(NAME);
     assert.equal(holders.length, 1);
     assert.equal(holders[0]?.split(":")[0], id);
-    return `Node looks who has it: ${holders[0]}, and ${id} is what redisson.getId() brings`;
+    return `Node inspects the lock: its holder is ${holders[0]}, and redisson.getId() of the JVM is ${id}`;
   },
   async ({ jvm, holdfast }) => {
     const waits = thisWaits();

@@ -1,18 +1,18 @@
 // @ts-check
-/** Shows what locks do, stop by stop: prints the code of each, runs it, and fails when it brings anything but what is told. */
+/** A tour of the locks. Each stop prints its code, runs it, and prints the result. The tour fails when a result is not the expected one. */
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { Holdfast, LeaseLostError } from "holdfast";
 import { FakeClock, MemoryServer, memoryDriver } from "holdfast/memory";
 
-// Time passes only by clock.advance(): half a minute is over at once.
+// Time passes only by clock.advance(), so half a minute takes no time.
 const clock = new FakeClock();
 const server = new MemoryServer({ clock });
 // Two clients stand for two processes.
 const ours = new Holdfast(memoryDriver(server), { clock });
 const theirs = new Holdfast(memoryDriver(server), { clock });
 
-/** @type {{ title: string, play: () => Promise<unknown>, brings: unknown }[]} */
+/** @type {{ title: string, play: () => Promise<unknown>, expected: unknown }[]} */
 const stops = [
   {
     title: "A lock is its name: while one process holds it, the other does not get it",
@@ -24,7 +24,7 @@ const stops = [
       await granted?.unlock();
       return { refused, granted: granted?.state };
     },
-    brings: { refused: null, granted: "released" },
+    expected: { refused: null, granted: "released" },
   },
   {
     title: "A call that waits gets the lock with the release",
@@ -38,7 +38,7 @@ const stops = [
       await next.unlock();
       return state;
     },
-    brings: "held",
+    expected: "held",
   },
   {
     title: "The watchdog renews the lock for as long as the work takes",
@@ -49,7 +49,7 @@ const stops = [
       await lease.unlock();
       return state;
     },
-    brings: "held",
+    expected: "held",
   },
   {
     title: "Redis is away for longer than the lease: the work learns that it has lost the lock",
@@ -62,7 +62,7 @@ const stops = [
       const { reason } = signal;
       return { aborted: signal.aborted, why: reason instanceof LeaseLostError && reason.reason };
     },
-    brings: { aborted: true, why: "unreachable" },
+    expected: { aborted: true, why: "unreachable" },
   },
   {
     title: "Nested calls re-enter the lock; branches of one Promise.all take turns",
@@ -78,7 +78,7 @@ const stops = [
       await Promise.all([branch("a"), branch("b")]);
       return steps.join(", ");
     },
-    brings: "a in, a again, a out, b in, b again, b out",
+    expected: "a in, a again, a out, b in, b again, b out",
   },
   {
     title: "A fair lock is granted in the order of arrival, across processes",
@@ -97,7 +97,7 @@ const stops = [
       await Promise.all(pages);
       return printed;
     },
-    brings: [0, 1, 2],
+    expected: [0, 1, 2],
   },
   {
     title: "A fenced lock numbers its holders, so that a database can refuse a write that comes too late",
@@ -108,7 +108,7 @@ const stops = [
       await second.unlock();
       return { first: [first.state, first.token], second: [second.state, second.token] };
     },
-    brings: { first: ["lost", 1n], second: ["released", 2n] },
+    expected: { first: ["lost", 1n], second: ["released", 2n] },
   },
   {
     title: "Many read, or one writes",
@@ -120,7 +120,7 @@ const stops = [
       await reading.unlock();
       return { alsoReading: alsoReading !== null, writing };
     },
-    brings: { alsoReading: true, writing: null },
+    expected: { alsoReading: true, writing: null },
   },
   {
     title: "A semaphore admits as many as it has permits; a permit with a lease comes back after a crash",
@@ -137,7 +137,7 @@ const stops = [
       await clock.advance(1_001);
       return { admitted, later: await slots.availablePermits() };
     },
-    brings: { admitted: [true, true, false], later: 2 },
+    expected: { admitted: [true, true, false], later: 2 },
   },
 ];
 
@@ -151,12 +151,12 @@ function codeOf(play) {
   return untyped.map((line) => line.slice(indent));
 }
 
-for (const { title, play, brings } of stops) {
+for (const { title, play, expected } of stops) {
   console.log(`\n${title}`);
   for (const line of codeOf(play)) console.log(`    ${line}`);
-  const brought = await play();
-  console.log(`  → ${inspect(brought, { breakLength: Number.POSITIVE_INFINITY })}`);
-  assert.deepEqual(brought, brings);
+  const result = await play();
+  console.log(`  → ${inspect(result, { breakLength: Number.POSITIVE_INFINITY })}`);
+  assert.deepEqual(result, expected);
 }
 await Promise.all([ours.close(), theirs.close()]);
-console.log(`\n${stops.length} stops, all as told. Try it yourself: npm run repl`);
+console.log(`\n${stops.length} stops, each with the expected result. Try it yourself: npm run repl`);

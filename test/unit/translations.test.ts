@@ -19,7 +19,7 @@ describe.each(translations)("%s", (page) => {
 describe("a translation", () => {
   const both = { translated: read(leases), original: read(originalOf(leases)) };
 
-  /** What is found after one of the two pages was changed in one place. */
+  /** The mistakes after one place of one of the two pages was changed. */
   function found(which: keyof typeof both, from: string, to: string): readonly string[] {
     expect(both[which]).toContain(from);
     const texts = { ...both, [which]: both[which].replace(from, to) };
@@ -58,18 +58,18 @@ describe("a translation", () => {
     ["translated", "- 红锁把", "红锁把", "tables and lists"],
     ["original", "| `max-hold` | `maxHoldMs` ran out |\n", "", "tables and lists"],
     ["translated", "[English](../../guide/leases.md)", "", "it has no link to ../../guide/leases.md"],
-  ] as const)("is not right when in the %s %j becomes %j", (which, from, to, complaint) => {
+  ] as const)("is refused when the %s page has %j changed to %j", (which, from, to, complaint) => {
     expect(found(which, from, to).join("\n")).toContain(complaint);
   });
 
-  it("may be in other words, and so may what it translates", () => {
+  it("may change its words, and so may the English page", () => {
     expect(found("translated", "每条命令一百个", "每条命令处理一百个")).toEqual([]);
     expect(found("original", "Use this for work of unknown length.", "For work of unknown length.")).toEqual(
       [],
     );
   });
 
-  it("is of the headings that were noted: one that is renamed, new or gone is told by its name", () => {
+  it("is checked against the recorded headings: each new, renamed or missing heading is named", () => {
     const noted = Object.fromEntries(
       [...read(originalOf(README)).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => [title, "digest"]),
     );
@@ -77,7 +77,7 @@ describe("a translation", () => {
     const { Install: digest, ...others } = noted;
     expect(changedHeadings(README, { ...others, Setup: digest ?? "" })).toEqual([
       '"Install" of README.md is new or renamed since it was translated',
-      '"Setup" was translated, and README.md has it no more',
+      '"Setup" was translated, and README.md no longer has it',
     ]);
   });
 });
