@@ -177,11 +177,12 @@ const digestsOf = (text) =>
 
 /**
  * @param {string} page of docs/zh
- * @param {Record<string, string>} [noted]
+ * @param {Record<string, string> | undefined} [noted]
  * @returns {string[]} the headings of the English page that are new, renamed or gone since it was translated
  */
-export function changedHeadings(page, noted = readRecord()[originalOf(page)] ?? {}) {
+export function changedHeadings(page, noted = readRecord()[originalOf(page)]) {
   const english = originalOf(page);
+  if (noted === undefined) return [`the headings of ${english} are not recorded`];
   const [now, before] = [Object.keys(digestsOf(read(english))), Object.keys(noted)];
   return [
     ...without(now, before).map(
@@ -196,7 +197,7 @@ function changedWords(page) {
   const english = originalOf(page);
   const noted = readRecord()[english] ?? {};
   const changed = Object.entries(digestsOf(read(english))).filter(
-    ([title, digest]) => noted[title] !== digest,
+    ([title, digest]) => noted[title] !== undefined && noted[title] !== digest,
   );
   return changed.map(([title]) => `"${title}" of ${english}`);
 }

@@ -74,6 +74,9 @@ describe("a translation", () => {
       [...read(originalOf(README)).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => [title, "digest"]),
     );
     expect(changedHeadings(README, noted)).toEqual([]);
+    expect(changedHeadings("docs/zh/glossary.md")).toEqual([
+      "the headings of docs/glossary.md are not recorded",
+    ]);
     const { Install: digest, ...others } = noted;
     expect(changedHeadings(README, { ...others, Setup: digest ?? "" })).toEqual([
       '"Install" of README.md is new or renamed since it was translated',
