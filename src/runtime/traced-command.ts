@@ -21,6 +21,7 @@ export function tracedCommand<Input, Reply>(
   begin: (command: Command<Input, Reply>) => void,
 ): void {
   const { start, end } = events.command;
+  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
   const { clientId, server } = about;
   const event: CommandEvent = { clientId, server, script: command.script.name };
   if (!start.hasSubscribers && !end.hasSubscribers) {
@@ -86,7 +87,6 @@ export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   #tell(outcome: Outcome, error?: unknown): void {
     const { asyncStart, asyncEnd, error: failed } = events.command;
     const event = this.#event;
-    // One by one: a spread or Object.assign takes microseconds on Node 20.
     event.outcome = outcome;
     event.locks = this.#locks;
     event.tries = this.#tries;
