@@ -258,7 +258,8 @@ export class HeldLease extends AnyLease implements Lease {
 
   #surrounded<T>(around: Around, body: () => T | Promise<T>): () => T | Promise<T> {
     const { about, token, terms } = this.#hold;
-    return surrounded(around, { ...about, token, note: terms.note }, body);
+    const { name, kind, holder } = about;
+    return surrounded(around, { name, kind, holder, token, note: terms.note }, body);
   }
 
   unlock(options?: UnlockOptions): Promise<void> {

@@ -25,7 +25,9 @@ export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found
   const { client, name, kind } = lock;
   const ttlMs = found.holder === "" ? -1 : found.ttlMs;
   const own = client.holdsAs(found.holder);
-  const event = { ...client.about, name, kind: kind.name, ...found, ttlMs, own };
+  const { clientId, server } = client.about;
+  const { holder, behind } = found;
+  const event = { clientId, server, name, kind: kind.name, holder, behind, ttlMs, own };
   wish.waiter.toldContended(event);
   events.contended.publish(event);
 }

@@ -155,7 +155,10 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
 function tell({ hold, told }: ReleaseUnderWay, failed?: { readonly error: unknown }): void {
   if (!events.release.hasSubscribers) return;
   const { heldMs, holdCount } = told ?? hold;
-  events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount, ...failed });
+  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
+  const { clientId, server, name, kind, holder } = hold.about;
+  const event = { clientId, server, name, kind, holder, heldMs: Math.round(heldMs), holdCount };
+  events.release.publish(failed === undefined ? event : { ...event, ...failed });
 }
 
 /**

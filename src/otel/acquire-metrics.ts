@@ -78,8 +78,8 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
 
 function attributesOf(event: AcquireEvent & { readonly error?: unknown }, series: Series): Attributes {
   const { outcome = "failed", via, error } = event;
-  const attributes: Attributes = { ...series.attributes, [OUTCOME]: outcome };
-  if (via !== undefined) attributes[VIA] = via;
-  if (outcome === "failed") attributes[ERROR_TYPE] = errorType(error);
-  return attributes;
+  const ended = series.with(OUTCOME, outcome);
+  // An error has any code: such attributes are not kept.
+  if (outcome === "failed") return { ...ended.attributes, [ERROR_TYPE]: errorType(error) };
+  return (via === undefined ? ended : ended.with(VIA, via)).attributes;
 }

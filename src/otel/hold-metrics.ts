@@ -62,9 +62,9 @@ export class HoldMetrics implements MetricGroupMeter {
   }
 
   #ended(hold: EndedHold, how: "released" | "failed" | "lost" | "abandoned"): void {
-    const { attributes } = this.#all.of(hold);
+    const { attributes } = this.#all.of(hold).with(END, how);
     this.#live.ended(hold);
-    this.#instruments.current.duration.record(hold.heldMs / 1_000, { ...attributes, [END]: how });
+    this.#instruments.current.duration.record(hold.heldMs / 1_000, attributes);
   }
 }
 

@@ -76,8 +76,10 @@ export function tracedCall<T, R>(
 function eventOf({ client, name, kind, terms }: Begun, wish: TracedAcquire): AcquireEvent {
   const { leaseMs, renewed, note } = terms;
   const { clientId, server } = client.about;
-  const event = { clientId, server, name, kind, leaseMs, renewed, waitMs: wish.waiter.waitMs };
-  return note === undefined ? event : { ...event, note };
+  const { waitMs } = wish.waiter;
+  const event: AcquireEvent & { note?: string } = { clientId, server, name, kind, leaseMs, renewed, waitMs };
+  if (note !== undefined) event.note = note;
+  return event;
 }
 
 function comeTo<T>(

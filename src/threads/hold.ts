@@ -60,7 +60,8 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
 
   get about(): Subject {
     const { lock, field } = this.stay;
-    return { ...lock.client.about, name: lock.name, kind: lock.kind.name, holder: field };
+    const { clientId, server } = lock.client.about;
+    return { clientId, server, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
   /** True under a chosen id: the program can unlock by the id alone. */
