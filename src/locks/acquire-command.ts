@@ -85,7 +85,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a cluster refuses a command on two keys if it has only one of them: the next try names only the lock.
+    // While a slot moves, a cluster refuses a command on two keys if it has only one of them: the next sending names only the lock.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;

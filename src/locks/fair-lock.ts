@@ -55,7 +55,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
   #place: QueuePlace | undefined;
   /** Whether a message says that this waiter was granted the lock. */
   #granted = false;
-  /** Whether this client listens to messages for this waiter. */
+  /** Whether messages may name this waiter. */
   #isExpected = false;
 
   constructor(part: Part) {

@@ -21,7 +21,7 @@ import { type SeenLock, seenLock } from "./seen-lock.js";
 
 type Looked = Parameters<typeof look>[0];
 
-/** The longest pause before a lock that changed between `look` and the command is looked at again. Pauses double up to this. */
+/** If the lock changed between `look` and the command, it is looked at again, after pauses that double up to this. */
 const LONGEST_PAUSE_MS = 32;
 
 /**

@@ -206,8 +206,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // When a shared lock expires also depends on other clients. For any other lock, the line need not wait for the message with the new
-      // end.
+      // Other clients also decide when a shared lock expires. For any other lock, the line need not wait for the message with the new end.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
       // A repeat finds the TTL that the sending before it has written.
       if (answer.sooner || repeated) callFirst(this.#lock);

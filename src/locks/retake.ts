@@ -26,9 +26,9 @@ const TRIES_PER_LEASE = 20;
 const SHORTEST_PAUSE_MS = 100;
 
 /**
- * Acquires locks again whose servers did not answer or have lost their data, as long as a majority holds the lease: otherwise the next
- * server failure could end it. Call it in the async context of the call that acquired the lease, so that each lock acquired again is on the
- * same path.
+ * Acquires missing locks again, whose servers did not answer or have lost their data, as long as a majority holds the lease: otherwise the
+ * next server failure could end it. Call it in the async context of the call that acquired the lease, so that each lock acquired again is
+ * on the same path.
  */
 export function retake(retaking: Retaking): void {
   const { locks } = retaking.hold;

@@ -21,7 +21,7 @@ export function spinLock(backoff: Backoff): LockKind {
 class Spinning extends WaitInLine {
   readonly #backoff: Backoff;
   #nextDelay: () => number;
-  /** Whether this client is the first in the queue. */
+  /** Whether its client claims the lock: all clients that came before have had their turn. */
   #claims = false;
 
   constructor(part: Part, backoff: Backoff) {
@@ -31,7 +31,7 @@ class Spinning extends WaitInLine {
     this.#nextDelay = delays(backoff);
   }
 
-  /** If this client is first in the queue, the next release grants it the lock: its pauses start short again. */
+  /** If its client claims the lock, the next release grants it: the pauses start short again. */
   override refused(): boolean {
     const { obstacle, waiting } = this.wish;
     if (obstacle !== undefined) this.line.seenHeld(obstacle);

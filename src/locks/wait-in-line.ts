@@ -99,7 +99,7 @@ export class WaitInLine implements WayOfWaiting {
     return this.line.waitOn(waiter, ms);
   }
 
-  /** Gives the holder that the line saw last to the error of a call that has waited in vain. */
+  /** For the error of a call that has waited in vain: records the holder that the line saw last. */
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;

@@ -91,7 +91,10 @@ export class Commands {
     return this.inCluster ? hashSlot(key) : 0;
   }
 
-  /** Which kind of channel the messages about a key use. In a cluster this may have to ask a server. @throws UnavailableError */
+  /**
+   * Which kind of messages, classic or sharded, is published about a key. In a cluster this may have to ask a server. @throws
+   * UnavailableError
+   */
   publishes(key: string): Publishing | Promise<Publishing> {
     if (this.#publishes !== undefined) return this.#publishes;
     return this.#meetServer(key, this.#bound(this.timeoutMs)).then(() => this.#publishes ?? "classic");

@@ -88,8 +88,8 @@ export class LineEars {
   }
 
   /**
-   * For permits: no other client has waited for so long that the own channel is closed. A question whose call had given up may have set the
-   * time for the common channel. @returns true
+   * For permits: the own channel is closed, because no other client has waited for a while. Also clears the time for the common channel,
+   * which the late answer to a call that had given up may have set. @returns true
    */
   forgetOwn(): true {
     this.#own = undefined;

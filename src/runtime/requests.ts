@@ -140,7 +140,7 @@ export class OpenRequest {
     return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
   }
 
-  /** The request as a command sent now states it. */
+  /** The content of the request for a command that is sent now. */
   next(): RepeatableRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;

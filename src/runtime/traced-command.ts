@@ -8,7 +8,7 @@ import type { Patience } from "./patience.js";
 import type { Command } from "./pending-command.js";
 
 /**
- * Begins a command inside its tracing channel: the Redis client's work while it is sent runs in the stores that subscribers bind.
+ * Begins a command inside its tracing channel: while it is sent, the Redis client runs in the stores that subscribers bind.
  * @param begin begins the given command, which publishes its own end
  */
 export function tracedCommand<Input, Reply>(

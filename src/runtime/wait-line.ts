@@ -174,7 +174,7 @@ export class WaitLine implements LineHearer {
     return this.head?.isAsleep ? this.head.heir : undefined;
   }
 
-  /** This client is about to free what is waited for: its own message is to be ignored. */
+  /** This client is about to free what is waited for: its own message must be ignored. */
   freeing(): void {
     const isSubscribed = this.#services.subscriptions.isOpen(this.awaited.channel);
     this.#ownMessage ??= new OwnMessage();

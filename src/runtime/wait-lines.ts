@@ -50,7 +50,7 @@ export class WaitLines {
 
   leave(line: WaitLine, waiter: Waiter): void {
     if (!line.remove(waiter)) return;
-    // Waiters that listened from elsewhere are not told any more.
+    // Waiters outside the line that relied on its answers are no longer told.
     line.answers.untold = undefined;
     this.#empty += 1;
     if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;

@@ -123,7 +123,7 @@ function unknownAfterAll(error: unknown): unknown {
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
-/** How a change is pursued that others wait for. */
+/** How far a change that others wait for is pursued. */
 interface Persistence<Status> {
   /** Whether it is repeated in the background if Redis does not answer or refuses. Default: false. */
   readonly goesOn?: boolean;

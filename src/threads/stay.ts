@@ -154,7 +154,7 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** Records a hold that Redis has confirmed. @returns undefined if it is already over `at` this moment */
+  /** Records a hold that Redis has confirmed. @returns undefined if it has ended by `at` */
   add(terms: Terms, place: HoldOrigin, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Stay>(this, terms, place, this.#custody, at);

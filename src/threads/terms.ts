@@ -53,7 +53,7 @@ export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFIN
   return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
 }
 
-/** When the trust in a lease ends that was requested at `sentAt`. */
+/** The end of the trust in a lease that was requested at `sentAt`. */
 export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }

@@ -1,5 +1,5 @@
 --[[
-  lock-renew: prolong held locks. Never creates a hold again that is gone. Each lock has its own answer.
+  lock-renew: prolong held locks. Never recreates a lost hold. Each lock has its own answer.
 
   KEYS[i]    lock       hash, holder -> hold count
   ARGV, for each lock:

@@ -1,5 +1,5 @@
 --[[
-  permit-renew: prolong the leases of permits. Never creates a permit again that is gone or expired.
+  permit-renew: prolong the leases of permits. Never recreates a permit that is gone or expired.
   Each semaphore has its own answer.
 
   KEYS[i]      leases     for each semaphore: sorted set, id of a permit -> end of its lease

@@ -1,5 +1,5 @@
 --[[
-  read-renew: prolong held read locks. Never creates a hold again that is gone. Each lock has its own answer.
+  read-renew: prolong held read locks. Never recreates a lost hold. Each lock has its own answer.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count

@@ -1,5 +1,5 @@
 --[[
-  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by place, a number from 1 on. A client that has the
+  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by place, a number from 1 on. A member that has the
   lock and does not wait has the score HAS_IT. Every client in the queue looks into it when it frees the lock. The member "given" marks
   that the latest release has granted the lock; no client id looks like it. A polling client hears of no turn, so it is not among the
   waiting ones: its score is below -POLLS, and CLAIMS once all that came before it had their turn.
