@@ -33,7 +33,7 @@ export interface Entrance {
 }
 
 /**
- * Decides which stay a call enters, and begins a new one where that comes first.
+ * Decides which stay a call enters; begins a new one if it has no other to enter first.
  * @throws the reason of a cancelled wait; the errors of `claimOf`
  */
 export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entrance {

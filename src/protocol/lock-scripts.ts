@@ -135,7 +135,7 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Asks whether locks are still held, with a write; see lock-confirm.lua. */
+/** Asks whether locks are still held. Also writes, so that replicas can acknowledge; see lock-confirm.lua. */
 export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
   source: scripts.lockConfirm,
   replicated: true,

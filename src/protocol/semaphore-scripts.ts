@@ -154,7 +154,7 @@ export const permitRelease: Script<Looking & WithIds, CountAnswer<PermitRelease>
   reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
 });
 
-/** Asks whether leased permits are still taken, with a write; see permit-confirm.lua. */
+/** Asks whether leased permits are still taken. Also writes, so that replicas can acknowledge; see permit-confirm.lua. */
 export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
   source: scripts.permitConfirm,
   replicated: true,

@@ -5,8 +5,8 @@ import { Ear, type EarServices } from "./ear.js";
 
 export interface LineEarServices extends EarServices {
   /**
-   * The ids of what clients may wait for in a queue in Redis, so that this client's releases look there. The value is a distinct object for
-   * each latest report: a release's answer may be read after that of a later question.
+   * The ids of locks and semaphores with a queue in Redis in which clients may wait: this client's releases look there. The value is a
+   * distinct object for each latest report: a release's answer may be read after that of a later question.
    */
   readonly waitedFor: Map<string, object>;
 }

@@ -20,7 +20,7 @@ export class WaitLines {
   #empty = 0;
   /** Whether a server knows all listeners of a channel. */
   readonly countsAll: boolean;
-  /** The ids of what clients may wait for in a queue in Redis. */
+  /** The ids of locks and semaphores with a queue in Redis in which clients may wait. */
   readonly waitedFor: LineServices["waitedFor"] = new Map();
   readonly #clientId: string;
 

@@ -111,7 +111,7 @@ interface Origin {
   readonly holds: PermitHolds;
 }
 
-/** The permits that one call has taken, as long as they may be trusted. */
+/** The permits that one call has taken, with the time for which they may be trusted. */
 export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
   readonly count: CountIdentity;
   /** True once the caller has learned of the loss by trying to release the permits. */

@@ -1,5 +1,5 @@
 --[[
-  lock-confirm: answer which locks are still held, with a write, so that a replica that acknowledges it has all holds that were
+  lock-confirm: answer which locks are still held. Also writes, so that a replica that acknowledges the write has all holds that were
   found. Changes no TTL. Each lock has its own answer.
 
   KEYS, for each lock:

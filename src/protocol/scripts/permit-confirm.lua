@@ -1,5 +1,5 @@
 --[[
-  permit-confirm: say which leased permits are still taken, with a write, so that a replica that acknowledges it has all that were
+  permit-confirm: say which leased permits are still taken. Also writes, so that a replica that acknowledges the write has all that were
   found. Does not change their leases. Each semaphore has its own answer.
 
   KEYS[i]      leases     for each semaphore: sorted set, id of a permit -> end of its lease
