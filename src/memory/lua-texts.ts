@@ -3,14 +3,14 @@ import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } fr
 import { pushBytes } from "./lua-values.js";
 import { wholeText } from "./number-text.js";
 
-/** More values than that do not fit on the stack of Lua 5.1, with some that a call has there besides. */
+/** More values do not fit on the stack of Lua 5.1, together with some others of the call. */
 const MOST_BYTES = 7_000;
-/** fengari has integers of 32 bits. No text is so long. */
+/** fengari has 32-bit integers. No text is that long. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Functions of the library `string`, as Lua 5.1 has them; each gets the function of Lua 5.3. */
+/** The functions of the library `string`, as in Lua 5.1; each one gets the function of Lua 5.3. */
 export const textFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
-  /** Numbers become texts by `%.0f` alone. A `%s` of Lua 5.1 ends at a zero byte, and `..` does not. */
+  /** Formats numbers only by `%.0f`. In Lua 5.1, a `%s` would end at a zero byte, unlike `..`. */
   format: () => (state) => {
     let argument = 1;
     const text = checkText(state, 1).replace(/%(\.0f|.?)/gs, (_, verb) => {
@@ -36,7 +36,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     return asFloats(state, of53(state));
   },
 
-  /** Lua 5.1 takes the number modulo 2^32 before it looks whether it is one of a byte. */
+  /** Lua 5.1 takes the number modulo 2^32 before it checks for a byte. */
   char: () => (state) => {
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
@@ -86,20 +86,20 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
   },
 };
 
-/** Puts a whole number in the place of an argument, so near that fengari can count to it. */
+/** Replaces an argument by a whole number that is small enough for fengari. */
 function toPlace(state: LuaState, index: number): void {
   const place = checkPlace(state, index);
   lua.lua_pushnumber(state, Math.max(-LONGEST, Math.min(place, LONGEST)));
   lua.lua_replace(state, index);
 }
 
-/** Behind the end of a text Lua 5.1 searches at its end, and 5.3 does not. */
+/** If the start is beyond the end of a text, Lua 5.1 searches at the end, and 5.3 does not. */
 function checkStart(state: LuaState): void {
   if (lua.lua_gettop(state) > 2 && numberAt(state, 3) !== 1)
     refuse(state, "searches from the first byte alone");
 }
 
-/** A pattern of Lua 5.1 ends at a zero byte, for which it has `%z`, and takes `%g` for a letter. `()` finds integers. */
+/** A pattern of Lua 5.1 ends at a zero byte (it has `%z` for that), and takes `%g` for a letter. `()` returns integers. */
 function checkPattern(state: LuaState): void {
   const pattern = checkText(state, 2);
   const escaped = pattern.match(/%./gs) ?? [];
@@ -107,7 +107,7 @@ function checkPattern(state: LuaState): void {
     refuse(state, "knows no zero byte, no () and no %g in patterns");
 }
 
-/** Pushes a function that calls the one at `index`, and refuses a number in the place of a text. */
+/** Pushes a function that calls the one at `index`, and refuses a number in place of a text. */
 function pushChecked(state: LuaState, index: number): void {
   lua.lua_pushvalue(state, index);
   lua.lua_pushcclosure(state, callChecked, 1);
@@ -122,7 +122,7 @@ function callChecked(state: LuaState): number {
   return 1;
 }
 
-/** Makes floats of the integers among so many results: fengari calculates with them modulo 2^32. */
+/** Converts the integers among this many results to floats, because fengari calculates with integers modulo 2^32. */
 function asFloats(state: LuaState, count: number): number {
   const top = lua.lua_gettop(state);
   lauxlib.luaL_checkstack(state, 1, null);

@@ -11,8 +11,8 @@ import type { Command } from "./pending-command.js";
 type Outcome = NonNullable<CommandEvent["outcome"]>;
 
 /**
- * Begins a command inside its tracing channel: what its Redis client does while it is sent runs in the stores that subscribers bind.
- * @param begin begins the command that it is given, which tells its end
+ * Begins a command inside its tracing channel: while it is sent, the Redis client runs in the stores that subscribers bind.
+ * @param begin begins the given command, which publishes its own end
  */
 export function tracedCommand<Input, Reply>(
   command: Command<Input, Reply>,
@@ -36,7 +36,7 @@ export function tracedCommand<Input, Reply>(
   else command.context.runInAsyncScope(run);
 }
 
-/** A command that tells its end before its caller hears of it. */
+/** A command that publishes its end before its caller hears of it. */
 export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
   readonly key: string;
@@ -97,7 +97,7 @@ export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   }
 }
 
-/** How many things a script call is about: those of its list, where it has one. */
+/** How many items a script call has: the length of its list, if it has one. */
 function itemsOf(input: unknown): number {
   if (Array.isArray(input)) return input.length;
   const { locks } = (input ?? {}) as { readonly locks?: unknown };
