@@ -11,13 +11,23 @@ export async function play(scenes: readonly Scene[], stage: Stage, screen: Scree
   await stage.open();
   introduce(stage, screen);
   const startMs = performance.now();
+  const played = await playScenes(scenes, stage, screen);
+  showSummary(screen, played, performance.now() - startMs);
+  return allTrue(played);
+}
+
+/** The scenes alone, one after the other. */
+export async function playScenes(
+  scenes: readonly Scene[],
+  stage: Stage,
+  screen: Screen,
+): Promise<readonly Played[]> {
   const played: Played[] = [];
   for (const scene of scenes) {
     if (played.length > 0) await screen.pause();
     played.push(await playScene(scene, `${played.length + 1} of ${scenes.length}`, stage, screen));
   }
-  showSummary(screen, played, performance.now() - startMs);
-  return allTrue(played);
+  return played;
 }
 
 function lengthOf({ length }: readonly Scene[]): string {
