@@ -1,14 +1,17 @@
 // @ts-check
-/** Plays clients of two processes that have the same endpoint, and of one that has no Redis. */
+/**
+ * Plays clients of an endpoint that pays orders: of two processes that have it, and of one that has no Redis. The examples with a web
+ * framework share it, so each of them is held to the same answers.
+ */
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { Redis } from "ioredis";
-import { withRedis } from "../with-redis.mjs";
+import { withRedis } from "./with-redis.mjs";
 
-/** @param {string} url of Redis */
-async function start(url) {
-  const child = fork(new URL("member.mjs", import.meta.url), { env: { ...process.env, REDIS_URL: url } });
+/** @param {URL} member the program of a process, which tells where its server listens, and what waits @param {string} url of Redis */
+async function start(member, url) {
+  const child = fork(member, { env: { ...process.env, REDIS_URL: url } });
   const [address] = await once(child, "message");
   return { child, url: `http://127.0.0.1:${address.port}` };
 }
@@ -120,12 +123,20 @@ const scenes = [
 
 /** @typedef {Awaited<ReturnType<typeof start>>} Server */
 
-await withRedis(async (url) => {
+/** @param {URL} member */
+export const playOrders = (member) => withRedis((url) => play(member, url));
+
+/** @param {URL} member @param {string} url */
+async function play(member, url) {
   redis = new Redis(url);
   await redis.del(
     orders.flatMap((id) => ["entered", "paid", "payments"].map((what) => `shop:${id}:${what}`)),
   );
-  const [a, b, away] = await Promise.all([start(url), start(url), start("redis://127.0.0.1:1")]);
+  const [a, b, away] = await Promise.all([
+    start(member, url),
+    start(member, url),
+    start(member, "redis://127.0.0.1:1"),
+  ]);
   try {
     for (const scene of scenes) console.log(await scene({ a, b, away }));
     // By now its wait would be over as well.
@@ -139,4 +150,4 @@ await withRedis(async (url) => {
     for (const { child } of [a, b, away]) child.kill("SIGKILL");
     redis.disconnect();
   }
-});
+}
