@@ -1,12 +1,11 @@
 // @ts-check
-/// <reference path="./app.d.ts" />
 import fastifyPlugin from "fastify-plugin";
 import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 
 /**
- * One client for the whole application, as `app.holdfast`. It is closed with the application.
+ * One client for the whole application: `app.getDecorator("holdfast")`. It is closed with the application.
  *
  * @type {import("fastify").FastifyPluginAsync<{ url: string }>}
  */
@@ -22,5 +21,5 @@ const plugin = async (app, { url }) => {
   app.addHook("onClose", async () => redis.disconnect());
 };
 
-// Without fastify-plugin only the plugin's own routes would see app.holdfast.
+// Without fastify-plugin only the plugin's own routes would have the two decorators.
 export const locks = fastifyPlugin(plugin, { name: "locks" });

@@ -7,8 +7,8 @@ import { locks } from "./locks.mjs";
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const app = Fastify();
 await app.register(locks, { url });
-const { holdfast } = app;
-const shop = new Shop(app.redis);
+const holdfast = /** @type {import("holdfast").Holdfast} */ (app.getDecorator("holdfast"));
+const shop = new Shop(/** @type {import("ioredis").Redis} */ (app.getDecorator("redis")));
 
 app.post("/orders/:id/pay", async (request, reply) => {
   const { id } = /** @type {{ id: string }} */ (request.params);
