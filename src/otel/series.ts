@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import { LOCK_KIND, LOCK_NAME } from "./attributes.js";
 import type { OtelSettings } from "./config.js";
 
-/** What is counted by the same attributes. */
+/** The counts with the same attributes. */
 export class Series {
   readonly attributes: Attributes;
   /** How many there are at present. */
