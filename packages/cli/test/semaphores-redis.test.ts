@@ -87,7 +87,7 @@ describe("an operator after the death of a process", () => {
     const plain = await run("semaphore", "plain");
     expect(plain.out).toContain("0 available; Redis does not store the total");
     expect(plain.out).toMatch(/jobs pid \d+ \(gone \d+ s\), 2 permits more taken than given back/);
-    expect(plain.out).toContain("all its permits less the 1 that clients that are there have");
+    expect(plain.out).toContain("all its permits minus the 1 of running clients");
     expect(plain.out).toContain("holdfast semaphore plain");
     const set = await run("semaphore", "plain", "--set", "2", "--reason", "its pod is gone", "--log", log);
     expect([set.code, set.out]).toEqual([

@@ -97,7 +97,7 @@ function tellShown(output: Output, told: ToldSemaphore, asTyped: readonly string
     const there = holders
       .filter(({ client }) => client?.state !== "gone")
       .reduce((sum, { count }) => sum + count, 0);
-    const left = `all its permits less the ${there} that clients that are there have`;
+    const left = `all its permits minus the ${there} of running clients`;
     tellWay(output, `${purpose}, where N is ${left}:`, `${line} --set N`);
   } else tellWay(output, `${purpose}:`, line);
   return exitCodes.ok;
