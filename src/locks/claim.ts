@@ -110,7 +110,7 @@ export function mayEnter(
   const sibling = [...others].find((hold) => !scope.covers(hold));
   if (sibling?.bare) {
     const why =
-      "a lease that lock() or tryLock() returned is in between: pass { threadId: lease.threadId }, or call from inside lease.run()";
+      "this thread holds it by a lease from lock() or tryLock() too: pass { threadId: lease.threadId }, or call from inside lease.run()";
     throw new ReentryError(lock.name, why);
   }
   // Two siblings that both read and want to write again would wait for each other.

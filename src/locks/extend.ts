@@ -37,7 +37,7 @@ export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): P
 
 export function watched(name: string): TypeError {
   return new TypeError(
-    `the lease of lock "${name}" is renewed by the watchdog: only one that was taken with leaseMs can be extended`,
+    `the lease of lock "${name}" is renewed by the watchdog: only a lease that was taken with leaseMs can be extended`,
   );
 }
 

@@ -11,7 +11,7 @@ export function jointMembers(locks: readonly Lock[], what: string): readonly [Si
   const members = new Map<string, SingleLock>();
   for (const lock of locks) {
     if (!(lock instanceof LeaseLock)) {
-      throw new TypeError(`${what} is made of single locks of holdfast, got ${describe(lock)}`);
+      throw new TypeError(`${what} takes only single locks of holdfast, got ${describe(lock)}`);
     }
     const place = placeOf(lock);
     const known = members.get(place);

@@ -17,7 +17,7 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   // A hold that is lost or being released is not affected by the stay's other holds.
   if (state === "held" && stay.live.length > 1) throw notKept(name, "its thread has other holds of it");
   if (state === "held" && stay.entering > 0) {
-    throw notKept(name, "another call of its thread is just entering it once more");
+    throw notKept(name, "another call of its thread is re-entering it");
   }
   try {
     await release(lock, hold, keepForMs);

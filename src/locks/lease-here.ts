@@ -15,6 +15,6 @@ export function leaseHere(client: Client, key: string): Lease | undefined {
 
 /** @throws NotHeldError, LeaseLostError */
 export function assertLocked(name: string, lease: Lease | undefined): void {
-  if (lease === undefined) throw new NotHeldError(name, "no body around this call has it");
+  if (lease === undefined) throw new NotHeldError(name, "no body around this call holds it");
   lease.assertHeld();
 }

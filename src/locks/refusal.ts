@@ -16,7 +16,7 @@ import type { LockIdentity, Part } from "./lock-kind.js";
 
 /** The outcome of the last call under a chosen id is unknown, so the next one cannot be sent. */
 export function unanswered({ client }: LockIdentity): UnavailableError {
-  const why = "it has not answered the last call of this thread for the lock";
+  const why = "the last call of this thread for the lock is still unanswered";
   return new UnavailableError(client.commands.server, why, false);
 }
 

@@ -34,13 +34,13 @@ export function checkNumber(state: LuaState, index: number): number {
 /** Checks for an argument that is a position or a count. Lua 5.1 cuts off a fraction; 5.3 refuses it. */
 export function checkPlace(state: LuaState, index: number): number {
   const number = checkNumber(state, index);
-  if (!Number.isSafeInteger(number)) refuse(state, "takes whole numbers alone for places");
+  if (!Number.isSafeInteger(number)) refuse(state, "takes only whole numbers as positions");
   return number;
 }
 
 /** A number in place of a text would read "12.0" in Lua 5.3. */
 export function checkText(state: LuaState, index: number): string {
-  if (numberAt(state, index) !== undefined) refuse(state, "takes no number for a text");
+  if (numberAt(state, index) !== undefined) refuse(state, "takes no number in place of a text");
   return bytesOfArray(lauxlib.luaL_checkstring(state, index));
 }
 
@@ -52,6 +52,6 @@ export function checkTable(state: LuaState, index: number): void {
 
 /** Machines write NaN with a sign or without. */
 export function checkWritten(state: LuaState, number: number): number {
-  if (Number.isNaN(number)) refuse(state, "writes no number that is none");
+  if (Number.isNaN(number)) refuse(state, "writes no NaN");
   return number;
 }

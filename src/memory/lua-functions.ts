@@ -33,7 +33,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
     lauxlib.luaL_checkany(state, 1);
     const number = numberAt(state, 1);
     const isObject = [LUA_TTABLE, lua.LUA_TFUNCTION].includes(lua.lua_type(state, 1));
-    if (isObject) refuse(state, "makes no text of a table or a function");
+    if (isObject) refuse(state, "can not turn a table or a function into text");
     if (number === undefined) lauxlib.luaL_tolstring(state, 1);
     else pushBytes(state, shortNumberText(checkWritten(state, number)));
     return 1;
@@ -75,7 +75,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
 
   "table.insert": (of53) => (state) => {
     checkTable(state, 1);
-    if (lua.lua_gettop(state) > 2) refuse(state, "inserts at the end alone");
+    if (lua.lua_gettop(state) > 2) refuse(state, "inserts only at the end");
     return of53(state);
   },
 

@@ -32,7 +32,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
   byte: (of53) => (state) => {
     const isLong = checkText(state, 1).length > MOST_BYTES;
     for (let at = 2; at <= lua.lua_gettop(state); at += 1) toPlace(state, at);
-    if (isLong && lua.lua_gettop(state) > 2) refuse(state, "unpacks no text that is so long");
+    if (isLong && lua.lua_gettop(state) > 2) refuse(state, "can not unpack a text this long");
     return asFloats(state, of53(state));
   },
 
@@ -41,7 +41,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
       const byte = checkPlace(state, at);
-      if (byte < 0 || byte > 255) refuse(state, "makes characters of 0 to 255 alone");
+      if (byte < 0 || byte > 255) refuse(state, "makes only characters from 0 to 255");
       bytes += String.fromCharCode(byte);
     }
     pushBytes(state, bytes);
@@ -79,7 +79,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     checkText(state, 1);
     checkPattern(state);
     if (lua.lua_gettop(state) !== 3 || lua.lua_type(state, 3) !== lua.LUA_TFUNCTION)
-      refuse(state, "replaces by a function alone in string.gsub");
+      refuse(state, "replaces only by a function in string.gsub");
     pushChecked(state, 3);
     lua.lua_replace(state, 3);
     return asFloats(state, of53(state));
@@ -96,7 +96,7 @@ function toPlace(state: LuaState, index: number): void {
 /** If the start is beyond the end of a text, Lua 5.1 searches at the end, and 5.3 does not. */
 function checkStart(state: LuaState): void {
   if (lua.lua_gettop(state) > 2 && numberAt(state, 3) !== 1)
-    refuse(state, "searches from the first byte alone");
+    refuse(state, "searches only from the first byte");
 }
 
 /** A pattern of Lua 5.1 ends at a zero byte (it has `%z` for that), and takes `%g` for a letter. `()` returns integers. */
@@ -104,10 +104,10 @@ function checkPattern(state: LuaState): void {
   const pattern = checkText(state, 2);
   const escaped = pattern.match(/%./gs) ?? [];
   if (pattern.includes("\0") || pattern.includes("()") || escaped.some((one) => /%[gG]/.test(one)))
-    refuse(state, "knows no zero byte, no () and no %g in patterns");
+    refuse(state, "does not support a zero byte, () or %g in patterns");
 }
 
-/** Pushes a function that calls the one at `index`, and refuses a number in place of a text. */
+/** Pushes a function that calls the one at `index`, and refuses a number instead of a text. */
 function pushChecked(state: LuaState, index: number): void {
   lua.lua_pushvalue(state, index);
   lua.lua_pushcclosure(state, callChecked, 1);
@@ -118,7 +118,7 @@ function callChecked(state: LuaState): number {
   lua.lua_pushvalue(state, lua.lua_upvalueindex(1));
   lua.lua_insert(state, 1);
   lua.lua_call(state, count, 1);
-  if (numberAt(state, -1) !== undefined) refuse(state, "takes no number for a text");
+  if (numberAt(state, -1) !== undefined) refuse(state, "takes no number in place of a text");
   return 1;
 }
 

@@ -60,7 +60,7 @@ export function readArguments(state: LuaState): string[] | undefined {
 /** Redis 7.0 writes other numbers by `%.17g`, and later releases in their shortest form. */
 function wholeNumberText(state: LuaState, number: number): string {
   if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
-    refuse(state, "passes whole numbers alone to Redis, up to 2^53");
+    refuse(state, "passes only whole numbers up to 2^53 to Redis");
   return `${number}`;
 }
 

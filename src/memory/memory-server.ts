@@ -113,7 +113,7 @@ export class MemoryServer {
       throw new TypeError(`delayMs must be a number of milliseconds, got ${delayMs}`);
     if (!(delayMs >= 0 && delayMs < Number.POSITIVE_INFINITY))
       throw new RangeError(
-        `delayMs must be 0 or more, and finite, got ${delayMs}: a server that never answers is one that is away`,
+        `delayMs must be 0 or more, and finite, got ${delayMs}: to simulate a server that never answers, stop it`,
       );
     wayTo(this).delayMs = delayMs;
   }

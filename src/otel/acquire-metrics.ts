@@ -69,7 +69,7 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
       advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
     }),
     contentions: meter.createCounter("holdfast.contentions", {
-      description: "Calls that could not have the lock or the permits at once.",
+      description: "Calls that could not get the lock or the permits immediately.",
       unit: "{contention}",
     }),
     end: () => active.removeCallback(observe),

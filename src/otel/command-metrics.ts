@@ -40,7 +40,7 @@ function instrumentsOf(meter: Meter) {
       advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
     }),
     size: meter.createHistogram("holdfast.command.locks", {
-      description: "Locks, permits or latches that a command was about.",
+      description: "Locks, permits or latches that a command concerned.",
       unit: "{lock}",
       advice: { explicitBucketBoundaries: SIZE_BOUNDARIES },
     }),

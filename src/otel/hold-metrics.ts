@@ -78,7 +78,7 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks, live: LiveHolds, nowMs:
   };
   active.addCallback(observeActive);
   const age = meter.createObservableGauge("holdfast.hold.age", {
-    description: "The age of the oldest hold that has not ended; 0 where there is none.",
+    description: "The age of the oldest hold that has not ended; 0 if there is none.",
     unit: "s",
   });
   const observeAge = (result: ObservableResult) => {

@@ -2,7 +2,7 @@ import { AttributeSet } from "./attribute-set.js";
 import { LOCK_KIND, LOCK_NAME } from "./attributes.js";
 import type { OtelSettings } from "./config.js";
 
-/** What is counted by the same attributes. */
+/** The counts with the same attributes. */
 export class Series extends AttributeSet {
   /** How many there are at present. */
   active = 0;

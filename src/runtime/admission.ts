@@ -250,7 +250,7 @@ export class Admission {
     const { timeoutMs, server } = this.#commands;
     const beforeMs = this.#clock.monotonicMs() - timeoutMs;
     if (room.answeredMs > beforeMs) return;
-    const why = `nothing that was sent before was answered within ${timeoutMs} ms`;
+    const why = `no earlier command was answered within ${timeoutMs} ms`;
     const error = new UnavailableError(server, why, false, { cause: failure });
     for (const lane of room.lanes) {
       if (this.#hasMoved(lane, room)) continue;

@@ -35,10 +35,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
   [/^READONLY /, "it is a replica: connect to its master"],
   [/NOAUTH /, "the server wants a password: give the Redis client one"],
-  [FORBIDDEN, "the rights that are needed: docs/guide/servers.md"],
+  [FORBIDDEN, "docs/guide/servers.md lists the required rights"],
   [
     /unknown (?:redis )?command called from|Invalid command passed to \w+\.acl_check_cmd/i,
-    "a command was renamed that scripts need; the commands that are needed: docs/guide/servers.md",
+    "a command that the scripts need was renamed; docs/guide/servers.md lists the required commands",
   ],
 ];
 
@@ -102,7 +102,7 @@ export class CommandFailures {
    */
   untold(waitedMs: number, wasSent: boolean): UnavailableError {
     const why = wasSent
-      ? "what it gave was over or lost before it was of use"
+      ? "what it granted had expired or was lost before it could be used"
       : `it has answered neither this call nor one before it, in ${Math.round(waitedMs)} ms`;
     return this.unavailable(new Error(why), { doubtful: 0, isOpen: wasSent });
   }
@@ -155,7 +155,9 @@ export function isOver(error: UnavailableError): boolean {
 export function stillOpen(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown || isOver(error)) return error;
   const why = error.message.slice(`${error.server}: `.length);
-  return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
+  return new UnavailableError(error.server, `${why}; the release is retried in the background`, true, {
+    cause: error.cause,
+  });
 }
 
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs, silent }: Bound): Error {

@@ -59,8 +59,8 @@ export class Replication {
     this.#replicas = this.#mode === "require" ? settings.min : "connected";
     if (this.isOn && !able) {
       throw new TypeError(
-        `replicas.mode "${this.#mode}" is not possible with this client: it offers no connection on which WAIT counts ` +
-          "what was written there. Use another client, or leave replicas out",
+        `replicas.mode "${this.#mode}" is not possible with this client: WAIT counts only the writes of its own connection, ` +
+          "and the client can not send both on one. Use another client, or leave replicas out",
       );
     }
   }

@@ -233,5 +233,5 @@ function leastOf(wanted: readonly Renewable[], at: Instant): number {
 
 function complaint(shortfall: Shortfall | undefined): string {
   if (shortfall === undefined) return "the server refused to renew some locks";
-  return `${shortfall.acknowledged} of the ${shortfall.wanted} replicas that are wanted had the renewal in time`;
+  return `${shortfall.acknowledged} of ${shortfall.wanted} required replicas acknowledged the renewal in time`;
 }

@@ -125,7 +125,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     });
     if (added.status === "too-many") {
       throw new RangeError(
-        `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${added.available} and ${permits}`,
+        `"${this.name}" can not have more than ${MOST_PERMITS} permits: it has ${added.available}, and ${permits} were to be added`,
       );
     }
     return added.status === "added";
@@ -167,7 +167,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     if (granted !== undefined) return granted;
     const wanted = `${permits === 1 ? "a permit" : `${permits} permits`} of "${this.name}"`;
     let seen = "";
-    if (available === "unset") seen = ", which nobody has set: call trySetPermits(n) first";
+    if (available === "unset") seen = ", which was never set: call trySetPermits(n) first";
     else if (available !== undefined) seen = ` (${available} available)`;
     throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }

@@ -59,7 +59,7 @@ export async function forceRelease(
   const unseen = ids.find((id) => !shownIds.has(id));
   if (unseen !== undefined)
     throw new TypeError(
-      `forceRelease needs ids of permits that the state has in taken, got ${shown(unseen)}`,
+      `forceRelease needs ids of permits in the taken list of the state, got ${shown(unseen)}`,
     );
   const count = countOf(client, seen, LEASED);
   const { name, key, channel } = count;
@@ -109,7 +109,7 @@ function countOf(client: Client, { name, key: given }: SeenSemaphore, kind: stri
 /** The state may come from untyped code or from parsed text. */
 function checkState(method: string, state: unknown, kinds: readonly string[]): void {
   const wrong = (wanted: string, value: unknown) =>
-    new TypeError(`${method} needs ${wanted}, as holdfast.inspect(name) answers it, got ${shown(value)}`);
+    new TypeError(`${method} needs ${wanted}, as holdfast.inspect(name) returns it, got ${shown(value)}`);
   if (typeof state !== "object" || state === null) throw wrong("the state of a semaphore", state);
   const { name, key, kind, available, taken, takenCount } = state as Partial<
     Record<keyof SeenSemaphore, unknown>

@@ -79,8 +79,8 @@ function warn({ name, holder }: OwnObstacle): void {
   environment.warned.add(CODE);
   environment.warn(
     `a call has waited for ${LONG_MS / 1_000} s for lock "${name}", which a lease of this very client holds (${holder}). If that lease is ` +
-      "the caller's own, it waits for ever: call inside of lease.run() or using(), or pass { threadId: lease.threadId }. Told once for " +
-      "each process",
+      "the caller's own, it waits for ever: call inside lease.run() or using(), or pass { threadId: lease.threadId }. Reported once per " +
+      "process",
     { type: "HoldfastWarning", code: CODE },
   );
 }
