@@ -1,9 +1,10 @@
 /** A program from which a newcomer learns what holdfast does. `npm run demo -- --help` says how to run it. */
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { help, readArguments } from "./arguments.js";
+import { help, listOfScenes, type Playbill, readArguments } from "./arguments.js";
 import { introduce, startInspection } from "./inspect/inspect.js";
 import { play } from "./play.js";
+import type { Scene } from "./scenes/scene.js";
 import { EmbeddedStage } from "./stage/embedded-stage.js";
 import { asError, StageError } from "./stage/failure.js";
 import { RedisStage } from "./stage/redis-stage.js";
@@ -13,6 +14,7 @@ import { Screen } from "./terminal/screen.js";
 
 const ENDED_BY = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LONGEST_MS = 300_000;
+const PAUSES_OF_A_SCENE = 3;
 
 /** Somebody does not want to see more. */
 class Interruption {
@@ -28,8 +30,11 @@ async function main(): Promise<number> {
     case "mistake":
       process.stderr.write(`demo: ${wanted.complaint}\n`);
       return 2;
+    case "scenes":
+      process.stdout.write(listOfScenes());
+      return 0;
     case "play":
-      return run(wanted.redisUrl);
+      return run(wanted.playbill);
     case "inspect":
       return inspect();
     default:
@@ -37,14 +42,15 @@ async function main(): Promise<number> {
   }
 }
 
-async function run(redisUrl: string | undefined): Promise<number> {
-  const screen = new Screen(process.stdout);
-  const interrupted = interruption();
+async function run(playbill: Playbill): Promise<number> {
+  const { scenes, pauseMs = 0 } = playbill;
+  const screen = new Screen(process.stdout, playbill.pauseMs);
+  const interrupted = interruption(LONGEST_MS + scenes.length * PAUSES_OF_A_SCENE * pauseMs);
   let stage: Stage | undefined;
   let exitCode: number;
   try {
-    stage = await Promise.race([stageFor(redisUrl), interrupted]);
-    exitCode = await Promise.race([perform(stage, screen), interrupted]);
+    stage = await Promise.race([stageFor(playbill.redisUrl), interrupted]);
+    exitCode = await Promise.race([perform(scenes, stage, screen), interrupted]);
   } catch (error) {
     screen.mute();
     exitCode = error instanceof Interruption ? error.exitCode : complain(error);
@@ -78,8 +84,8 @@ async function stageFor(redisUrl: string | undefined): Promise<Stage> {
   return redisUrl === undefined ? new EmbeddedStage() : RedisStage.connect(redisUrl);
 }
 
-async function perform(stage: Stage, screen: Screen): Promise<number> {
-  const allTrue = await play(stage, screen);
+async function perform(scenes: readonly Scene[], stage: Stage, screen: Screen): Promise<number> {
+  const allTrue = await play(scenes, stage, screen);
   showWayOn(screen, stage.kind);
   return allTrue ? 0 : 1;
 }
@@ -90,7 +96,7 @@ function complain(error: unknown): number {
 }
 
 /** Rejects when somebody ends the demo, when nobody reads it any more, and when it hangs. */
-function interruption(longestMs = LONGEST_MS): Promise<never> {
+function interruption(longestMs: number): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ENDED_BY) {
       // Also a second one is not to end us before all is tidied up, which takes a few seconds at most.

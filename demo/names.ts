@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 
 /** The locks of the scenes, as the programs of the demo call them. */
 export const lockNames = [
+  "deploy",
   "stock",
   "printer",
   "import",
@@ -12,6 +13,7 @@ export const lockNames = [
   "counter",
   "catalogue",
   "ledger",
+  "downloads",
 ] as const;
 
 export type LockName = (typeof lockNames)[number];
@@ -38,8 +40,24 @@ function tokenKey(prefix: string, name: LockName): string {
   return `redisson_lock_token:{${prefix}${name}}`;
 }
 
-/** All keys that one run can make. */
+/** The permits of a semaphore that are taken. */
+function permitsKey(prefix: string, name: LockName): string {
+  return `{${prefix}${name}}:timeout`;
+}
+
+/** What a client was answered about a semaphore. Ends by itself a minute later. */
+export function requestsKey(prefix: string, name: LockName, clientId: string): string {
+  return `holdfast_req:{${prefix}${name}}:${clientId}`;
+}
+
+/** All keys that one run can make, but for those of {@link requestsKey}. */
 export function allKeys(prefix: string): string[] {
   const locks = lockNames.map((name) => `${prefix}${name}`);
-  return [...locks, tokenKey(prefix, "ledger"), stockKey(prefix), stockTokenKey(prefix)];
+  return [
+    ...locks,
+    tokenKey(prefix, "ledger"),
+    permitsKey(prefix, "downloads"),
+    stockKey(prefix),
+    stockTokenKey(prefix),
+  ];
 }

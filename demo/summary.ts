@@ -44,7 +44,7 @@ export function showSummary(screen: Screen, played: readonly Played[], tookMs: n
   screen.line();
   screen.verdict(
     trueChecks.length === checks.length,
-    `${trueChecks.length} of ${checks.length} checks in ${played.length} scenes were true, after ${seconds(tookMs)}.`,
+    `${trueChecks.length} of ${checks.length} checks in ${played.length} ${played.length === 1 ? "scene" : "scenes"} were true, after ${seconds(tookMs)}.`,
   );
 }
 

@@ -14,12 +14,12 @@ export const page = fileURLToPath(new URL("../docs/reference/runtimes.md", impor
 export function runtimesPage({ server, node, npm, rows }) {
   const groups = [...new Set(rows.map(({ group }) => group))];
   return `${[
-    "# Runtimes and tools that were run",
+    "# Tested runtimes and tools",
     "",
     "Written by `npm run test:runtimes -- --write` from its last run. The packed package is installed in an empty folder for each row, and a program runs there",
-    `against ${server}. Where nothing else is said, it ran on Node.js ${node}, installed by npm ${npm}, with ioredis 6.`,
+    `against ${server}. Unless the row says otherwise, it ran on Node.js ${node}, installed by npm ${npm}, with ioredis 6.`,
     "",
-    "✓ stands for [these behaviours](../../test/runtimes/behaviours.mjs), with three clients and a safety period of an hour, so that only messages wake: a lock, re-entry",
+    "✓ stands for [these behaviours](../../test/runtimes/behaviours.mjs), with three clients and a safety period of an hour, so that only messages wake waiters: a lock, re-entry",
     "along the path, a wait and its end by `waitMs`, hand-over within a client, the order of a fair lock, readers and writers, permits, a latch, the loss of a",
     "lease, `close`, and that the process then ends by itself. For TypeScript it stands for a compilation without an error.",
     ...groups.flatMap((group) => [

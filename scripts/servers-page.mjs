@@ -103,11 +103,11 @@ export function serversPage(records) {
   const reasons = unique(all.flatMap(([, { suites }]) => Object.values(suites).flatMap(reasonsOf))).sort();
   const head = `${all.map(([, { server }]) => server).join(" | ")} |`;
   return `${[
-    "# Servers that were run",
+    "# Tested servers",
     "",
     "Written by `npm run test:servers -- --write` from its last runs. Each suite is run on each server, with every client that an adapter",
-    "claims; the [servers' guide](../guide/servers.md#managed-services) has the services of which we only have read, with dates, and says",
-    "[which releases are newer](../guide/servers.md#newer-than-what-was-run) than those that were run.",
+    "supports; the [servers' guide](../guide/servers.md#managed-services) lists services that we know only from their documentation, with dates, and says",
+    "[which releases are newer](../guide/servers.md#newer-than-what-was-run) than the tested ones.",
     "",
     "| Server | Licence | Comes |",
     "| --- | --- | --- |",
@@ -126,7 +126,7 @@ export function serversPage(records) {
       return `| ${[suite, ...cells].join(" | ")} |`;
     }),
     "",
-    "Numbers stand for what a release can not pass, at the end of this page.",
+    "The numbers refer to the tests that a release can not pass, at the end of this page.",
     "",
     "## Clients and topologies",
     "",
@@ -135,7 +135,7 @@ export function serversPage(records) {
     ...rowsOfPairs(all.map(([, record]) => record)),
     "",
     "C: the [conformance cases](../guide/clients.md#another-one) of a driver. S: these with sharded messages. K: all kinds of lock, on one",
-    "server with ioredis 6 in all they promise, elsewhere in those behaviours that a client or a topology could spoil.",
+    "server with ioredis 6 all their promises, elsewhere the behaviours that a client or a topology could break.",
     "",
     "## What a release can not pass",
     "",

@@ -52,7 +52,8 @@ const ok = (await provideFolderPackages(".changeset")) && (await changeVersions(
 if (ok) {
   const { version } = JSON.parse(readFileSync(manifestFile, "utf8"));
   replaceIn("src/version.ts", /VERSION = "[^"]*"/, `VERSION = "${version}"`);
-  replaceIn("README.md", /holdfast-\d[^ ]*?\.tgz/, `holdfast-${version}.tgz`);
+  for (const page of ["README.md", "docs/zh/README.md"])
+    replaceIn(page, /holdfast-\d[^ ]*?\.tgz/, `holdfast-${version}.tgz`);
   await mustRun("npm", ["install", "--package-lock-only", "--no-audit", "--no-fund"], { cwd: root });
   console.log(`The version is ${version}. Read CHANGELOG.md before you commit it.`);
 } else process.exitCode = 1;

@@ -57,9 +57,9 @@ export function known<Options>(
 
 /**
  * A misspelt option would silently have no effect.
- * @param others what is left when all known ones were taken away, so that the compiler knows that none was forgotten
+ * @param others the rest without all known names, so that the compiler knows that none was forgotten
  * @param elsewhere others that the name may belong to
- * @throws TypeError naming the option, those that there are, and the one that was meant or where it belongs
+ * @throws TypeError with the option, the known options, and the likely one or the place where it belongs
  */
 export function refuseUnknown(
   { what, of, names }: Known,
@@ -74,7 +74,7 @@ export function refuseUnknown(
 
 function hintFor(name: string, names: readonly string[], elsewhere: readonly Known[]): string {
   const place = elsewhere.find((other) => other.names.includes(name));
-  if (place?.given !== undefined) return `. It is given as in ${place.given.replace("?", name)}`;
+  if (place?.given !== undefined) return `. Pass it as in ${place.given.replace("?", name)}`;
   const begins = name.slice(0, LIKE).toLowerCase();
   const alike = names.find((one) => one.slice(0, LIKE).toLowerCase() === begins);
   const meant = alike ?? names.find((one) => OTHER_NAMES[one]?.includes(name));
@@ -108,14 +108,14 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 export function refuseSurplus(method: string, surplus: readonly unknown[], instead?: string): void {
   const [first] = surplus;
   if (first === undefined) return;
-  const hint = instead === undefined ? "" : `. It is given as in ${instead.replace("?", String(first))}`;
-  throw new TypeError(`${method} takes a name alone, got ${shown(first)} as well${hint}`);
+  const hint = instead === undefined ? "" : `. Pass it as in ${instead.replace("?", String(first))}`;
+  throw new TypeError(`${method} takes only a name, but also got ${shown(first)}${hint}`);
 }
 
 /** @throws TypeError */
 export function checkBody(method: string, body: unknown): void {
   if (typeof body !== "function") {
-    throw new TypeError(`${method} needs a function to run, as its last argument, got ${shown(body)}`);
+    throw new TypeError(`${method} needs a function as its last argument, got ${shown(body)}`);
   }
 }
 
@@ -168,7 +168,7 @@ export function checkCount(what: string, count: number, least: number, most: num
 export function textFrom(what: string, answer: unknown): string {
   if (typeof answer === "string" && answer !== "") return answer;
   disregard(answer);
-  throw new TypeError(`${what} must answer a non-empty string at once, got ${shown(answer)}`);
+  throw new TypeError(`${what} must return a non-empty string, not a promise, got ${shown(answer)}`);
 }
 
 /** A promise that nothing waits for: its failure ends no process. */
@@ -184,7 +184,7 @@ export function keyOf(name: string, nameMapper: (name: string) => string): strin
   checkName(name, "a name");
   const key = nameMapper(name);
   if (typeof key !== "string") disregard(key);
-  checkName(key, `what the name mapper made of "${name}"`);
+  checkName(key, `the name mapper's result for "${name}"`);
   return key;
 }
 
@@ -212,7 +212,7 @@ export function checkClusterLatch(key: string, pubSub: string): void {
   // Messages of PUBLISH need no slot.
   if (!key.includes("{") || pubSub === "classic") return;
   throw new InvalidNameError(
-    `the key "${key}" can not be that of a latch in a cluster: a latch's channel shares its slot only without braces`,
+    `a latch in a cluster can not use the key "${key}": its channel is in the same slot only if the key has no braces`,
   );
 }
 
@@ -222,7 +222,7 @@ const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 function checkName(name: unknown, what: string): void {
   if (typeof name !== "string" || name === "") {
     const hint = Array.isArray(name)
-      ? ': several locks as one are getMultiLock(getLock("a"), getLock("b"))'
+      ? ': to take several locks as one, use getMultiLock(getLock("a"), getLock("b"))'
       : "";
     throw new InvalidNameError(`${what} must be a non-empty string, got ${shown(name)}${hint}`);
   }
@@ -247,6 +247,6 @@ export function checkSignal(signal: AbortSignal | undefined): void {
 export function checkDriver(driver: { readonly run?: unknown; readonly subscribe?: unknown } | null): void {
   if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;
   throw new TypeError(
-    "Holdfast needs a driver: wrap your Redis client by ioredisDriver, nodeRedisDriver or valkeyGlideDriver, as in new Holdfast(ioredisDriver(redis))",
+    "Holdfast needs a driver: wrap your Redis client with ioredisDriver, nodeRedisDriver or valkeyGlideDriver, as in new Holdfast(ioredisDriver(redis))",
   );
 }

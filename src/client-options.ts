@@ -16,111 +16,111 @@ import {
   presenceSettings,
 } from "./presence/presence-options.js";
 
-/** Whether replicas are to have a lock before it is believed. */
+/** Whether replicas must acknowledge a lock before the client relies on it. */
 export interface ReplicaOptions {
   /**
-   * `require`: an acquisition that too few replicas have in time is given back and fails, and a renewal that too few have
-   * does not prolong the lease. `auto`: all replicas that are connected are waited for, and too few are an event. `off`:
-   * no replica is asked. Default: `auto` in a cluster and with Sentinels where the Redis client can ask, else `off`.
+   * `require`: if too few replicas acknowledge an acquisition in time, it is given back and fails; a renewal with too few
+   * does not prolong the lease. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`:
+   * asks no replica. Default: `auto` in a cluster and with Sentinels if the Redis client can ask, otherwise `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
-   * How many: a number, or a `majority` or `all` of those that are connected at the moment, one at least. Only for `require`.
+   * How many: a number, or a `majority` or `all` of the connected replicas, at least one. Only for `require`.
    * Default: 1.
    */
   readonly min?: number | "majority" | "all";
   /**
-   * How long to wait for them, in milliseconds: half of `commandTimeoutMs` at most, and never longer than a quarter of the
-   * lease that is asked for. Default: 1 000, or half of `commandTimeoutMs` where that is less.
+   * How long to wait for them, in milliseconds: at most half of `commandTimeoutMs`, and a quarter of the
+   * requested lease. Default: 1 000, or half of `commandTimeoutMs` if that is less.
    */
   readonly timeoutMs?: number;
 }
 
 /**
- * Which messages are sent and listened to in a cluster: those of `PUBLISH`, those of `SPUBLISH`, or both. `auto`: as Redisson
- * chooses by itself, sharded where the servers know it.
+ * Which messages a cluster uses: those of `PUBLISH`, those of `SPUBLISH`, or both. `auto`: like Redisson,
+ * sharded messages if the servers have them.
  */
 export type PubSub = "auto" | "classic" | "sharded" | "both";
 
 /** For how long a lock stays with the calls of one client while other clients wait for it. */
 export interface HandOffOptions {
-  /** How often it is handed on at most. Default: 100. */
+  /** How often the lock is handed on at most. Default: 100. */
   readonly maxCount?: number;
-  /** For how many milliseconds it is handed on at most. Default: 100. */
+  /** For how many milliseconds the lock is handed on at most. Default: 100. */
   readonly maxMs?: number;
 }
 
-/** What a body has while it runs: the hold of a lock, the holds of a joint lock, or permits. */
+/** Describes the hold of a running body: of a lock, of a joint lock, or of permits. */
 export interface AroundHold {
   /** The name of the lock or semaphore. */
   readonly name: string;
   /** As events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
   readonly kind: string;
-  /** As stored in Redis: of a joint lock those of its members, of leased permits their ids; empty for plain permits. */
+  /** As stored in Redis: for a joint lock the holders of its members, for leased permits their ids; empty for plain permits. */
   readonly holder: string;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint;
-  /** What the call has said about it. */
+  /** The note of the call. */
   readonly note?: string;
 }
 
-/** Runs a body inside something of the program's own. */
+/** Runs a body inside code of the program. */
 export type Around = <T>(hold: AroundHold, body: () => T) => T;
 
 /** How a client works. */
 export interface HoldfastOptions {
   /**
-   * How long a call waits that does not say so itself, in milliseconds: `lock`, `using`, `acquire` and `await`, but no `try…`.
+   * How long `lock`, `using`, `acquire` and `await` wait if the call does not set `waitMs`, in milliseconds. It does not apply to `try…`.
    * `Infinity`: for ever. Default: `Infinity`.
    */
   readonly waitMs?: number;
-  /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
+  /** The TTL of leases without `leaseMs`, in milliseconds, renewed every third of it. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
-   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds: each third of
-   * it the TTL that read holds need is written again, since Redisson's watchdog may have lowered it. Default: 30 000.
+   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of
+   * it, the TTL that read holds need is written again, because Redisson's watchdog may have lowered it. Default: 30 000.
    */
   readonly fleetWatchdogMs?: number;
-  /** A command without an answer after so many milliseconds has an unknown outcome. Default: 3 000. */
+  /** If a command is not answered within this many milliseconds, its outcome is unknown. Default: 3 000. */
   readonly commandTimeoutMs?: number;
-  /** The longest a waiter trusts the messages of Redis before it asks again, in milliseconds. Default: 5 000. */
+  /** The longest time that a waiter relies on messages of Redis before it asks again, in milliseconds. Default: 5 000. */
   readonly safetyPeriodMs?: number;
   /**
    * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /** Whether replicas are to have a lock before it is believed. Default: in a cluster and with Sentinels as many as are connected, where the client can ask. */
+  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask. */
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
   /**
-   * Whether what is asked for in the same turn of the event loop travels as one command, each lock answered by itself. Default:
+   * Whether the locks that are requested in the same turn of the event loop travel as one command, each with its own answer. Default:
    * true.
    */
   readonly groupCommit?: boolean;
   /**
-   * Whether a plain or non-reentrant lock passes from one call of this client to the next that waits for it without being free
-   * in between, and for how long: other clients have their turn afterwards. Default: 100 times, for 100 ms at most.
+   * Whether a plain or non-reentrant lock passes from one call of this client to its next waiting call without becoming free
+   * in between, and for how long: other clients have their turn afterwards. Default: 100 times, for at most 100 ms.
    */
   readonly handOff?: false | HandOffOptions;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
   readonly nameMapper?: (name: string) => string;
   /**
-   * `scope`: a call inside `using`, `run` or `asThread` re-enters the locks which those hold. `explicit`: only a
+   * `scope`: a call inside `using`, `run` or `asThread` re-enters the locks of that scope. `explicit`: only a
    * call that passes a `threadId` re-enters. Default: `scope`.
    */
   readonly reentry?: Reentry;
-  /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
+  /** Milliseconds to subtract from every lease, for servers whose clocks may differ after a failover. Default: 0. */
   readonly clockSkewMs?: number;
   /**
-   * Runs each body of `using`, `tryUsing` and `run`, those with permits as well, inside something of the program's own, as a span or a log
-   * context. It is called in the scope of the hold, once for each body, and is to call the body once and to return what that returns. If it
-   * throws before, the call fails with that, and the lock is freed. Default: bodies run by themselves.
+   * Runs each body of `using`, `tryUsing` and `run`, also with permits, inside code of the program, such as a span or a log
+   * context. It is called in the scope of the hold, once for each body. It must call the body once, and return the body's result. If it
+   * throws before, the call fails with that error, and the lock is freed. Default: bodies run directly.
    */
   readonly around?: Around;
   /**
-   * Whether the client tells the clients of its group, by a small command every few seconds, what it is and what it has held or waited for
-   * since before the last one: `fleet()` reads it. Nothing is told in the first seconds. Default: false.
+   * Whether the client reports to its group, by a small command every few seconds, what it is, and which locks it has held or waited for
+   * since before the previous report: `fleet()` reads it. It reports nothing in the first seconds. Default: false.
    */
   readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
@@ -131,17 +131,17 @@ export interface HoldfastOptions {
 const WATCHDOG_MS = 30_000;
 /** Redisson's timeout: far above a healthy answer, far below the watchdog's lease. */
 const COMMAND_TIMEOUT_MS = 3_000;
-/** A lost message is rare; a waiting process that asks each five seconds costs a server next to nothing. */
+/** Lost messages are rare, and a waiting process that asks every five seconds costs a server almost nothing. */
 const SAFETY_PERIOD_MS = 5_000;
 /** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
 const RED_MEMBER_TIMEOUT_MS = 50;
 /** Redisson's slavesSyncTimeout. */
 const REPLICAS_TIMEOUT_MS = 1_000;
-/** As many cost about as much as one hand-over between processes, so waiters of other processes hardly notice. */
+/** This many cost about as much as one hand-over between processes, so waiters of other processes hardly notice. */
 const HAND_OFFS = 100;
-/** The longest additional wait of another process, where critical sections are long. */
+/** The longest additional wait of another process, if critical sections are long. */
 const HAND_OFF_MS = 100;
-/** Below this the watchdog could not renew in time on a busy machine. */
+/** With less, the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
 
 /** The options of a client with every default filled in. */
@@ -160,11 +160,11 @@ export interface ClientSettings {
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
   readonly around: Around | undefined;
-  /** Undefined where it is off. */
+  /** Undefined if it is off. */
   readonly presence: PresenceSettings | undefined;
 }
 
-/** The same with every default filled in but that of the mode, which the topology decides. */
+/** The same with all defaults filled in, except the mode, which the topology decides. */
 export interface ReplicaSettings {
   readonly mode: "auto" | "require" | "off" | undefined;
   readonly min: number | "majority" | "all";
@@ -253,7 +253,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // A given number has to fit; the default is lowered where `commandTimeoutMs` is short.
+  // A number from the caller must fit; the default is lowered if `commandTimeoutMs` is short.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

@@ -237,7 +237,7 @@ export class Client {
     this.#refuse("to nobody");
   }
 
-  /** Waits for what is under way, until a command has been without an answer for one command timeout, two at most, and ends all services. */
+  /** Waits for commands under way, until one has had no answer for a command timeout, and for at most two; then ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
     const quiet = this.#quiet();
@@ -292,7 +292,7 @@ export class Client {
     while (this.threads.running.size > 0) await Promise.allSettled(this.threads.running);
   }
 
-  /** Waits until nothing is under way, nor anything that follows from what was. */
+  /** Waits until nothing is under way, including commands that follow from earlier ones. */
   async #quiet(): Promise<void> {
     do {
       await this.commands.idle();

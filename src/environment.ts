@@ -62,7 +62,7 @@ function runtimeName(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-/** The one that counts now. To be looked up at each use. */
+/** The current environment. Look it up at each use. */
 export let environment: Environment = processEnvironment;
 
 /** Puts another one in its place, for all that the process does from now on. @returns what puts this one back */
@@ -84,7 +84,7 @@ export class Forgotten<T> {
   }
 
   /**
-   * @param value what is told; it must never refer to the object while it is registered, as the registry keeps it
+   * @param value the argument of the callback; it must never refer to the object while it is registered, because the registry keeps it
    * @param token ends that, by {@link unregister}
    */
   register(object: object, value: T, token?: object): void {
@@ -97,7 +97,7 @@ export class Forgotten<T> {
     this.#registry.register(object, value, token);
   }
 
-  /** What was registered with this token is not kept any more. In the place of a process it may still be told. */
+  /** Unregisters the value of this token. A process may still report it. */
   unregister(token: object): void {
     this.#registry?.unregister(token);
   }

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 /**
- * What went wrong, as errors with a stable `code`. Compare codes, not messages. Wrong arguments are a
+ * Errors with a stable `code`. Compare codes, not messages. Wrong arguments are a
  * `TypeError` or a `RangeError` instead, and a cancelled wait rejects with the reason of its own signal.
  */
 export abstract class HoldfastError extends Error {
@@ -12,11 +12,11 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** What is known about the holder that stood in the way. */
+/** The holder that stood in the way, as far as it is known. */
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Milliseconds its lease has left when the error is made, reckoned from when it was last seen; -1 when the key has no TTL. */
+  /** Remaining milliseconds of its lease when the error is created, computed from the last time it was seen; -1 if the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder is a thread of the client that waited; false for a lock that is only kept (`keepForMs`). */
   readonly own: boolean;
@@ -30,9 +30,9 @@ export class WaitTimeoutError extends HoldfastError {
   constructor(
     readonly lockName: string,
     waitedMs: number,
-    /** The holder that the last attempt saw; undefined when it saw none. */
+    /** The holder that the last attempt saw; undefined if it saw none. */
     readonly obstacle: Obstacle | undefined,
-    /** What was waited for, in the words of the message. */
+    /** The lock or permits that the call waited for, in the words of the message. */
     wanted: string = lockBehind(lockName, obstacle),
   ) {
     super(`waited ${Math.round(waitedMs)} ms for ${wanted}`);
@@ -40,7 +40,7 @@ export class WaitTimeoutError extends HoldfastError {
   }
 }
 
-/** A lock and its holder, in the words of an error. @param reentry as the option: how the caller may enter what it holds */
+/** A lock and its holder, in the words of an error. @param reentry the option: how the caller may re-enter a lock that it holds */
 export function lockBehind(
   lockName: string,
   obstacle: Obstacle | undefined,
@@ -129,14 +129,14 @@ export class UpgradeNotSupportedError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_UPGRADE";
   constructor(readonly lockName: string) {
     super(
-      `the write lock of "${lockName}" can not be taken while holding its read lock: release that first, or take the write lock to begin with`,
+      `the write lock of "${lockName}" can not be taken while holding its read lock: release the read lock first, or take the write lock from the start`,
     );
   }
 }
 
 /**
  * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back what
- * it may have done. `cause` is the error of the Redis client where that has told one.
+ * its possible effect. `cause` is the error of the Redis client, if it reported one.
  */
 export class UnavailableError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_UNAVAILABLE";
@@ -144,7 +144,7 @@ export class UnavailableError extends HoldfastError {
     /** The server in question, without credentials. */
     readonly server: string,
     why: string,
-    /** False when the command surely had no effect: the server refused it, or it was never sent. */
+    /** False if the command surely had no effect: the server refused it, or it was never sent. */
     readonly outcomeUnknown: boolean,
     options?: ErrorOptions,
   ) {
@@ -153,17 +153,17 @@ export class UnavailableError extends HoldfastError {
 }
 
 /**
- * Too few replicas had the lock, or the permits, in time: it was given back. Only with the option `replicas` in mode `require`.
+ * Too few replicas acknowledged the lock, or the permits, in time: it was given back. Only with the option `replicas` in mode `require`.
  */
 export class NotReplicatedError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_NOT_REPLICATED";
   constructor(
     readonly lockName: string,
-    /** How many replicas had it. */
+    /** How many replicas acknowledged it. */
     readonly acknowledged: number,
-    /** How many had to. */
+    /** How many were required. */
     readonly wanted: number,
-    /** For how many milliseconds they were waited for. */
+    /** How many milliseconds the call waited for them. */
     readonly timeoutMs: number,
     what = `lock "${lockName}" was`,
   ) {
@@ -173,14 +173,14 @@ export class NotReplicatedError extends HoldfastError {
   }
 }
 
-/** Too few of a red lock's servers answered for a majority of them to be had. */
+/** So few of a red lock's servers answered that no majority can be reached. */
 export class QuorumError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_QUORUM";
   constructor(
     readonly lockName: string,
-    /** How many servers gave their lock; it was given back. */
+    /** How many servers granted their lock; these were given back. */
     readonly acquired: number,
-    /** How many would have had to. */
+    /** How many would have been needed. */
     readonly wanted: number,
     /** Why the other servers failed, one error each. */
     readonly failures: readonly unknown[],
@@ -188,7 +188,7 @@ export class QuorumError extends HoldfastError {
     const why = failures.map((failure) => (types.isNativeError(failure) ? failure.message : String(failure)));
     const failed = failures.length === 1 ? "1 server" : `${failures.length} servers`;
     super(
-      `red lock "${lockName}": ${failed} failed, so that a majority of ${wanted} can not be had: ${why.join("; ")}`,
+      `red lock "${lockName}": ${failed} failed, so a majority of ${wanted} can not be reached: ${why.join("; ")}`,
       { cause: new AggregateError(failures) },
     );
   }
@@ -199,7 +199,7 @@ export class WrongTypeError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_WRONG_TYPE";
   constructor(
     readonly key: string,
-    /** Redis' name of what is there: `string`, `list`, … */
+    /** Redis' name of the key's type: `string`, `list`, … */
     readonly type: string,
     wanted = "lock",
   ) {
@@ -215,7 +215,7 @@ export class ClientClosedError extends HoldfastError {
   }
 }
 
-/** A name that nothing can have. */
+/** The name is not allowed for a lock, semaphore or latch. */
 export class InvalidNameError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_INVALID_NAME";
   constructor(why: string) {

@@ -6,15 +6,15 @@ import {
 } from "node:diagnostics_channel";
 import type { LossReason } from "./errors.js";
 
-/** The client that tells: what every event says. */
+/** The fields of every event: the client that published it. */
 export interface AboutClient {
   /** The first part of every holder of the client. */
   readonly clientId: string;
-  /** As its driver names it, without credentials: `redis://127.0.0.1:6379/0`. */
+  /** The server as the driver names it, without credentials: `redis://127.0.0.1:6379/0`. */
   readonly server: string;
 }
 
-/** What every event about a lock or a semaphore says. */
+/** The fields of every event about a lock or a semaphore. */
 interface AboutLock extends AboutClient {
   /** The name that the program uses. */
   readonly name: string;
@@ -28,16 +28,16 @@ interface AboutHold extends AboutLock {
 }
 
 /**
- * What has let a call in.
+ * The reason why a call was let in.
  * - `free`: it asked, and the lock was free at once.
- * - `message`: a message told of a release, and it asked.
+ * - `message`: a message reported a release, and it asked.
  * - `grant`: the message gave a fair lock to it, and it did not have to ask.
  * - `hand-off`: another call of the same client handed the lock on to it.
- * - `release`: another call of the same client released the lock, or left its turn to ask, or its answer, to this one.
- * - `timer`: it asked again by itself: the lease that it had seen was over, or the safety period, or a pause of its own. Behind a holder
+ * - `release`: another call of the same client released the lock, or passed on its turn to ask, or its answer, to this one.
+ * - `timer`: it asked again by itself: the lease that it had seen, the safety period, or a pause was over. Behind a holder
  *   that released in time this means that a message was lost.
- * - `reconnect`: messages began to arrive, for the first time or again, and it asked as it could have missed one.
- * - `re-entry`: its own thread had the lock, and entered it once more, or reads beside its own write lock.
+ * - `reconnect`: messages began to arrive, for the first time or again, and it asked because it might have missed one.
+ * - `re-entry`: its own thread had the lock and re-entered it, or reads while it has the write lock.
  */
 export type WaitEnd =
   | "free"
@@ -52,15 +52,15 @@ export type WaitEnd =
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
   /**
-   * The lease that the call asks for, in milliseconds; Infinity of permits that never return by themselves. One more hold beside holds
-   * that the watchdog renews for longer is given their lease.
+   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. A re-entered hold beside holds
+   * that the watchdog renews for longer gets their lease.
    */
   readonly leaseMs: number;
-  /** Whether the watchdog is to renew the lease. */
+  /** Whether the watchdog renews the lease. */
   readonly renewed: boolean;
-  /** How long the call may wait, in milliseconds: 0 of one that does not wait, Infinity of one that waits for ever. */
+  /** How long the call may wait, in milliseconds: 0 for a call that does not wait, Infinity for a call that waits for ever. */
   readonly waitMs: number;
-  /** What the call has given as its note. */
+  /** The note of the call. */
   readonly note?: string;
   /**
    * Set at the end. `refused`: it was not free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
@@ -71,7 +71,7 @@ export interface AcquireEvent extends AboutLock {
   waitedMs?: number;
   /** How often Redis was asked; set at the end. */
   attempts?: number;
-  /** Set when a lock or permits were acquired: what has ended the wait. */
+  /** Set if a lock or permits were acquired: the reason why the wait ended. */
   via?: WaitEnd;
   /** Set when a lock or leased permits were acquired. */
   holder?: string;
@@ -81,7 +81,7 @@ export interface AcquireEvent extends AboutLock {
   token?: bigint;
   /** Set when permits were acquired: how many. */
   permits?: number;
-  /** Set at the end where `holdfast:lock:contended` had a subscriber and told it of this call: what it told first. */
+  /** Set at the end if `holdfast:lock:contended` was published for this call: its first event. */
   contended?: ContendedEvent;
 }
 
@@ -89,35 +89,35 @@ export interface AcquireEvent extends AboutLock {
 export interface LatchAwaitEvent extends AboutLock {
   /** How long the call may wait, in milliseconds. */
   readonly waitMs: number;
-  /** Set at the end, as that of an acquisition. `opened`: the latch is open, or was deleted. */
+  /** Set at the end, like the outcome of an acquisition. `opened`: the latch is open, or was deleted. */
   outcome?: "opened" | "refused" | "timeout" | "cancelled" | "failed";
   /** Milliseconds from the call to its end; set at the end. */
   waitedMs?: number;
-  /** Set when it is open: what has ended the wait. */
+  /** Set if the latch is open: the reason why the wait ended. */
   via?: WaitEnd;
 }
 
 /**
- * `holdfast:lock:contended`: a call for a lock or permits can not have them at once, as its own first question has shown, or as other calls
- * of its client wait before it. Once for each call.
+ * `holdfast:lock:contended`: a call can not get the lock or the permits immediately: its own first question has shown this, or other calls
+ * of its client wait before it. Published once for each call.
  */
 export interface ContendedEvent extends AboutLock {
-  /** The holder as stored in Redis, or as it was seen last; "" when none was seen yet, and of permits. */
+  /** The holder as stored in Redis, or as last seen; "" if none was seen yet, and for permits. */
   readonly holder: string;
-  /** Milliseconds its lease has left, -1 without a TTL, and where `holder` is "". */
+  /** Remaining milliseconds of its lease; -1 without a TTL, and if `holder` is "". */
   readonly ttlMs: number;
-  /** True when a thread of this client holds the lock: the caller may be waiting for itself. */
+  /** True if a thread of this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
-  /** How many calls of this client stood in line before it: 0 for one that has asked by itself. */
+  /** How many calls of this client queued before it: 0 if the call asked by itself. */
   readonly behind: number;
 }
 
 /** `holdfast:lock:release`: a hold or leased permits were released, or their release has failed. */
 export interface ReleaseEvent extends AboutHold {
   readonly heldMs: number;
-  /** Why the release failed: Redis may keep what was held until its lease ends. Missing where Redis has answered that it was released. */
+  /** Why the release failed: Redis may keep the hold until its lease ends. Missing if Redis answered that it was released. */
   readonly error?: unknown;
-  /** How many holds the thread had of the lock with this one: 1 when it has none any more. Of permits always 1. */
+  /** The number of the thread's holds of the lock, including this one: 1 for its last hold. For permits always 1. */
   readonly holdCount: number;
 }
 
@@ -130,23 +130,23 @@ export interface ForcedEvent extends AboutLock {
   readonly own: boolean;
 }
 
-/** `holdfast:lease:lost`: a lease ended before it was released, be it one that was to be kept until then. */
+/** `holdfast:lease:lost`: a lease ended before it was released, even a lease that was kept on purpose. */
 export interface LeaseLostEvent extends AboutHold {
   readonly reason: LossReason;
   /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
   readonly heldMs: number;
-  /** How many holds the thread had of the lock with this one: 1 when it has none any more. Of permits always 1. */
+  /** The number of the thread's holds of the lock, including this one: 1 for its last hold. For permits always 1. */
   readonly holdCount: number;
 }
 
-/** `holdfast:lease:release-failed`: a release behind `using` or `await using` failed. */
+/** `holdfast:lease:release-failed`: a release by `using` or `await using` failed. */
 export interface ReleaseFailedEvent extends AboutHold {
   readonly error: unknown;
 }
 
-/** `holdfast:lease:abandoned`: a lease was forgotten without a release; its lock falls by its TTL. */
+/** `holdfast:lease:abandoned`: the program dropped a lease without releasing it; its lock ends by its TTL. */
 export interface LeaseAbandonedEvent extends AboutHold {
-  /** Milliseconds from the acquisition to the moment in which it was found forgotten. */
+  /** Milliseconds from the acquisition to the moment when this was noticed. */
   readonly heldMs: number;
 }
 
@@ -158,11 +158,11 @@ export interface RenewalDoneEvent extends AboutClient {
   readonly lateMs: number;
   /** Milliseconds from there to the answer. */
   readonly durationMs: number;
-  /** For how many milliseconds the lease that was the shortest then was still trusted; Infinity where only fixed leases were written again. */
+  /** For how many milliseconds the shortest of the leases was still trusted when the command was sent; Infinity if only fixed leases were written again. */
   readonly leastRemainingMs: number;
 }
 
-/** `holdfast:renewal:failed`: a renewal has an unknown outcome and is tried again. */
+/** `holdfast:renewal:failed`: a renewal has an unknown outcome, and is retried. */
 export interface RenewalFailedEvent extends AboutClient {
   /** How many locks the call was to renew. */
   readonly locks: number;
@@ -173,7 +173,7 @@ export interface RenewalFailedEvent extends AboutClient {
 export interface CommandEvent extends AboutClient {
   /** The script, as in the documents. */
   readonly script: string;
-  /** How many locks, permits or other things it was about when it was sent last; set at the end, 0 where it was not sent. */
+  /** How many locks, permits or latches it concerned when it was last sent; set at the end, 0 if it was not sent. */
   locks?: number;
   /** How often it was sent; set at the end. */
   tries?: number;
@@ -189,13 +189,13 @@ export interface CommandEvent extends AboutClient {
 /** `holdfast:client:open`, `holdfast:client:close`: a client was made; it has been closed. */
 export interface ClientEvent extends AboutClient {}
 
-/** `holdfast:subscription:failed`: waiters live without messages for a while and ask now and then. */
+/** `holdfast:subscription:failed`: waiters get no messages until the next try succeeds; meanwhile they ask now and then. */
 export interface SubscriptionFailedEvent extends AboutClient {
   readonly channel: string;
   readonly error: unknown;
 }
 
-/** `holdfast:replicas:short`: fewer replicas than wanted had in time what a command wrote. */
+/** `holdfast:replicas:short`: too few replicas acknowledged a write in time. */
 export interface ReplicasShortEvent extends AboutClient {
   /** The script, as in the documents. */
   readonly script: string;
@@ -212,22 +212,22 @@ export interface ReplicasShortEvent extends AboutClient {
 export interface ServerUnsuitedEvent {
   /** The client that has met the server. */
   readonly clientId: string;
-  /** The server in question, without credentials; of several, where the Redis client tells, which one. */
+  /** The server concerned, without credentials; one of several if the Redis client reports which. */
   readonly server: string;
   /**
-   * `evicts`: its `maxmemory-policy` is another than `noeviction`, so that it may remove a lock that is held. `is-replica`: it is no master,
+   * `evicts`: its `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,
    * and refuses writes.
    */
   readonly what: "evicts" | "is-replica";
-  /** What the server has told: `maxmemory-policy allkeys-lru, maxmemory 1073741824`, `role slave`. */
+  /** The setting or role that the server reported: `maxmemory-policy allkeys-lru, maxmemory 1073741824`, `role slave`. */
   readonly found: string;
 }
 
-/** `holdfast:presence:failed`: a client could not tell its group that it is there. Its locks are not concerned. */
+/** `holdfast:presence:failed`: a beat of a client failed. Its locks are not affected. */
 export interface PresenceFailedEvent extends AboutClient {
   readonly group: string;
   readonly error: unknown;
-  /** True when the user of the server has not the right to it: the client tells nothing from now on. */
+  /** True if the Redis user lacks the right: the client sends no more beats. */
   readonly final: boolean;
 }
 

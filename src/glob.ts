@@ -1,7 +1,7 @@
 /** The characters that fit one place of a pattern. */
 interface PatternPlace {
   readonly ranges: readonly (readonly [from: string, to: string])[];
-  /** Whether all others fit in place of those. */
+  /** Whether all other characters match, instead of those listed. */
   readonly isNegated: boolean;
 }
 

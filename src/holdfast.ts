@@ -277,8 +277,8 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it) that
-   * has the lock of this name, of whatever kind; for a member of a joint lock the joint lease. Also one that was lost, as its `state` tells;
-   * not one that was released. Sends nothing. Of a fenced lock it is a {@link FencedLease}, which `"token" in lease` tells.
+   * has the lock of this name, of any kind; for a member of a joint lock the joint lease. It may be lost, as its `state` says,
+   * but is never released. Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
    * @returns undefined outside of such a body, as in a callback that has outlived it, and once the client is closed
    * @throws InvalidNameError
    */
@@ -295,7 +295,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * What Redis has stored about a lock, a semaphore or a latch, also one that a JVM uses. Advisory: it may have changed by the time it is
+   * The state that Redis stores of a lock, a semaphore or a latch, even if only JVMs use it. Advisory: it may have changed by the time it is
    * read.
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
@@ -306,9 +306,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The locks that are held or waited for, those of JVMs too: for each what is stored, and who that is as far as presence tells. Looked for
+   * The locks that are held or waited for, those of JVMs too: the stored state of each, and its clients as far as presence reports them. Looked for
    * where `sources` says, by default among what the clients with the option `presence` tell; each source is blind to some locks. Without
-   * `KEYS`; `SCAN` is sent only for the source `scan`. What is free by the time it is looked at is left out, and so is what this user may not read.
+   * `KEYS`; `SCAN` is sent only for the source `scan`. Locks that have become free are left out, and so are keys that this user may not read.
    * Each loop over it is a search of its own, which comes page by page, ordered by key within a page, and sends nothing any more once the loop is left. Advisory, as
    * `inspect` is. The sources `channels` and `scan` ask all servers or fail: an error in the loop, as of a master that can not be reached, says that there may be more.
    * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
@@ -322,13 +322,13 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Frees a lock from exactly the holders and hold counts that `inspect` has seen, as a tool does that shows a lock before it frees it. What
-   * counts is the key of the state, so that it may be one that a `nameMapper` has made for another client.
+   * counts is the key of the state, so a `nameMapper` of another client may have made it.
    *
    * Two things cannot be told apart: the calls to which the client of a holder has handed the lock on since lose it with that holder; and
    * holders whose ids recur, those of JVM threads and of chosen ids, may lose a later hold of the same count. A former holder in another
    * client learns of it as from any `forceUnlock`: with its next renewal, or by `lost`. Own leases are told at once.
    * @returns `released`: they are gone; `absent`: the lock was free; `changed`: its holders are others by now, and nothing was done
-   * @throws TypeError for what is no state of a lock, that of a semaphore included; InvalidNameError, UnavailableError, WrongTypeError,
+   * @throws TypeError if it is not the state of a lock (a semaphore's is not); InvalidNameError, UnavailableError, WrongTypeError,
    * ClientClosedError
    */
   async forceUnlock(seen: LockState): Promise<ForceUnlockOutcome> {
@@ -341,7 +341,7 @@ export class Holdfast implements AsyncDisposable {
    * ones never return by themselves. No id is ever used twice, so that a permit that was taken since cannot be hit. Their holder learns of it
    * with its next renewal, that of permanent ones never. Own leases are told at once.
    * @returns `released`: they are available again; `absent`: none of them was out any more; `changed`: some were not, and nothing was done
-   * @throws TypeError, RangeError for what is no state of a permit-expirable semaphore, and for an id that is not in its `taken`;
+   * @throws TypeError, RangeError if it is not the state of a permit-expirable semaphore, or if an id is not in its `taken`;
    * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
@@ -362,7 +362,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Asks the server whether it answers: for health checks. Asks one server, also in a cluster: the one that has the key of the name
+   * Asks the server whether it answers: for health checks. Asks one server, even in a cluster: the server of the key of the name
    * `clientId`.
    * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
    */
@@ -383,7 +383,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Aborts {@link closing}, refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all
-   * the locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections that holdfast
+   * the locks that they still take. Then declares the remaining holds lost and stops renewing them. Closes only the connections that holdfast
    * opened. Safe twice.
    *
    * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: until one has
@@ -424,5 +424,5 @@ export class Holdfast implements AsyncDisposable {
 
 showInLogs(Holdfast, "Holdfast");
 
-/** What is run under a lock. */
+/** The function that runs under a lock. */
 type LeaseBody<T> = (lease: Lease) => T | Promise<T>;

@@ -1,9 +1,9 @@
 import { environment } from "./environment.js";
 
 /**
- * Asserts what is true in a correct program, whatever callers, servers and networks do. If broken it also emits a warning: work in
+ * Asserts a condition that a correct program always meets, whatever callers, servers and networks do. If it is broken, this also emits a warning: work in
  * the background drops the error.
- * @throws Error that names what is broken
+ * @throws Error that names the broken condition
  */
 export function invariant(holds: boolean, broken: string): void {
   if (holds) return;

@@ -13,43 +13,43 @@ import type { Hold } from "./threads/stay.js";
 import { surrounded } from "./threads/surrounded.js";
 import type { AfterBody } from "./threads/threads.js";
 
-/** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
+/** The caller's object for a hold: its state, deadline and loss signal, and the method to release it. */
 export interface Lease extends AsyncDisposable {
   /** The name of the lock. */
   readonly name: string;
   /** The holder as stored in Redis: `<client id>:<thread id>`. */
   readonly holder: string;
-  /** Pass it as `threadId` to enter the lock once more from elsewhere. */
+  /** Pass it as `threadId` to re-enter the lock from outside the scope. */
   readonly threadId: number;
-  /** How often the thread held the lock with this hold: 1 for the outermost. */
+  /** The number of holds of the thread, including this one: 1 for the outermost. */
   readonly holdCount: number;
-  /** Looks at the clocks, and so is true however long the event loop was blocked or the process stopped. */
+  /** Compares the clocks at each read, so it is right even after a blocked event loop or a stopped process. */
   readonly state: HoldState;
   /**
    * Aborts with a {@link LeaseLostError} when the lease is lost, never later than the end of the time for which it
    * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
-  /** Milliseconds for which the lease may surely be trusted, without a renewal; 0 when it is over. Exact, and so rarely whole. */
+  /** Milliseconds for which the lease may be trusted without another renewal; 0 if it is over. Exact, so rarely a whole number. */
   remainingMs(): number;
   /** @throws LeaseLostError when the lease was lost; NotHeldError when it was released */
   assertHeld(): void;
   /**
-   * Runs a body in the scope of this hold, so that what it calls may enter the lock once more. Does not release.
+   * Runs a body in the scope of this hold: calls inside it re-enter the lock. Does not release.
    * @throws LeaseLostError, NotHeldError before the body is run
    */
   run<T>(body: () => T | Promise<T>): Promise<T>;
   /**
-   * Releases this hold. Twice is harmless: the first call decides. Where a call of the same client waits, the lock passes to it, and nothing
+   * Releases this hold. A second call is harmless: the first one decides. If a call of the same client waits, the lock passes to it, and nothing
    * is sent.
    * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
-   * is then repeated in the background, and at the latest the lock falls by its TTL; TypeError, with `keepForMs`, where the lock can not be
-   * kept, or the thread has other holds of it: then nothing is released
+   * is then repeated in the background, and at the latest the lock ends by its TTL; TypeError, with `keepForMs`, if the lock can not be
+   * kept, or if the thread has other holds of it: then nothing is released
    */
   unlock(options?: UnlockOptions): Promise<void>;
   /**
-   * Sets how long a fixed lease lasts from now on, longer or shorter than it would have. While this is under way the
-   * shorter of the two leases is trusted, and where it fails until Redis has the earlier one again. The longest lease of all holds of the thread decides when the lock falls in Redis.
+   * Sets how long a fixed lease lasts from now on, longer or shorter than before. While the command is under way, the
+   * shorter of the two leases is trusted; after a failure, until Redis has the old lease again. The longest lease of the thread's holds decides when the key expires in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
    * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it
@@ -59,21 +59,21 @@ export interface Lease extends AsyncDisposable {
 
 /** The lease of a fenced lock. */
 export interface FencedLease extends Lease {
-  /** Greater than that of every acquisition before. Pass it along with each write, and let the store refuse smaller ones. */
+  /** Greater than the token of every earlier acquisition. Pass it with each write, and let the store refuse smaller tokens. */
   readonly token: bigint;
 }
 
-/** What `tryUsing` answers: whether the body was run, and what it returned. */
+/** The result of `tryUsing`: whether the body ran, and its return value. */
 export type Tried<T> =
   | { readonly ran: true; readonly value: T }
-  /** It was refused, and the body was not run. */
+  /** The lock was taken, and the body did not run. */
   | { readonly ran: false; readonly value?: undefined };
 
 export const REFUSED: Tried<never> = { ran: false };
 
-/** What a lease needs of the lock that it came from. */
+/** The parts of a lock that its leases use. */
 export interface Keeper {
-  /** As the client's option says. */
+  /** The client's option. */
   readonly around: Around | undefined;
   release(hold: Hold): Promise<void>;
   releaseWith(hold: Hold, options: UnlockOptions): Promise<void>;
@@ -81,23 +81,23 @@ export interface Keeper {
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
 }
 
-/** The base of trust in a lease: one hold, or several that count as one. */
+/** The hold behind a lease, or several holds that count as one. */
 export interface Believed {
   readonly state: HoldState;
   readonly signal: AbortSignal;
   readonly loss: LeaseLostError | undefined;
   /** Milliseconds for which it may be trusted; 0 when it is over. */
   checkMs(): number;
-  /** The same without side effects: an expired lease is not declared lost by it. */
+  /** The same without side effects: it does not declare an expired lease lost. */
   believedMs(at?: Instant): number;
 }
 
 /** The common part of all leases: state, signal and `run`, and the release at the end of `using` and `await using`. */
 export abstract class AnyLease implements AfterBody {
   abstract readonly name: string;
-  /** Runs a body in the scope of the lease. @param after what follows. Default: the outcome of the body is the call's */
+  /** Runs a body in the scope of the lease. @param after turns the body's outcome into the call's. Default: unchanged */
   protected abstract within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
-  /** Releases what the lease is for. */
+  /** Releases the holds of the lease. */
   protected abstract giveBack(): Promise<void>;
   /** The release under way or done. */
   protected abstract readonly releasing: Promise<void> | undefined;
@@ -114,7 +114,7 @@ export abstract class AnyLease implements AfterBody {
     return new NotHeldError(this.name, why);
   }
 
-  /** What `JSON.stringify` shows: what a program may read, a fencing token as text, as JSON has no `bigint`. */
+  /** The public values for `JSON.stringify`; a fencing token as text, because JSON has no `bigint`. */
   toJSON(): object {
     const { name, state } = this;
     return { name, ...this.values, state, remainingMs: Math.floor(this.remainingMs()) };
@@ -167,8 +167,8 @@ export abstract class AnyLease implements AfterBody {
   }
 
   /**
-   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too. A
-   * release that failed is told by the event `holdfast:lease:release-failed`.
+   * Like the end of `using`: throws the loss of the lease, which a SuppressedError wraps if the body threw too. A
+   * failed release is reported by the event `holdfast:lease:release-failed`.
    */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#end((loss) => {
@@ -186,7 +186,7 @@ export abstract class AnyLease implements AfterBody {
       const { loss } = this.believed;
       return loss === undefined ? after(loss) : inTheStackOfTheCaller(() => after(loss));
     };
-    // The outcome of a release under way is for the call that has begun it: here only its end matters.
+    // The outcome of a release under way belongs to the call that began it: here only its end matters.
     if (releasing !== undefined) return releasing.then(ended, ended);
     return this.giveBack().then(ended, (error: unknown) => {
       if (events.releaseFailed.hasSubscribers) this.failed(error);
@@ -205,7 +205,7 @@ function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
 }
 
 /**
- * Milliseconds for which a lease, or permits, would be believed at a moment; 0 when not, or when it is over. Without side effects: an
+ * Milliseconds for which a lease, or permits, would be trusted at a moment; 0 if not at all, or if it is over. Without side effects: an
  * expired lease is not declared lost by it.
  * @param at default: this moment, on the clock of each client that has a part in it
  */
@@ -218,7 +218,7 @@ export function believedMs(lease: object, at?: Instant): number {
 export class HeldLease extends AnyLease implements Lease {
   readonly #hold: Hold;
   readonly #keeper: Keeper;
-  /** For how long the lock is to stay taken after the body. */
+  /** How long the lock stays taken after the body. */
   #keepForMs: number | undefined;
 
   constructor(hold: Hold, keeper: Keeper) {
@@ -228,7 +228,7 @@ export class HeldLease extends AnyLease implements Lease {
     guard(this, hold);
   }
 
-  /** As {@link use}. After that the lock stays taken, however the body has ended, unless the body has released it. */
+  /** Like {@link use}. Afterwards the lock stays taken, however the body ended, unless the body released it. */
   useAndKeep<T>(keepForMs: number, body: () => T | Promise<T>): Promise<T> {
     this.#keepForMs = keepForMs;
     return this.use(body);
@@ -258,7 +258,8 @@ export class HeldLease extends AnyLease implements Lease {
 
   #surrounded<T>(around: Around, body: () => T | Promise<T>): () => T | Promise<T> {
     const { about, token, terms } = this.#hold;
-    return surrounded(around, { ...about, token, note: terms.note }, body);
+    const { name, kind, holder } = about;
+    return surrounded(around, { name, kind, holder, token, note: terms.note }, body);
   }
 
   unlock(options?: UnlockOptions): Promise<void> {
@@ -274,7 +275,7 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#keepForMs === undefined ? this.unlock() : this.#keep(this.#keepForMs);
   }
 
-  /** A body may leave another hold of its thread, so that the lock can not be kept: this one is released, and the failure is told. */
+  /** If the body leaves another hold of its thread, the lock can not be kept: this hold is released, and an event reports the failure. */
   async #keep(keepForMs: number): Promise<void> {
     try {
       await this.unlock({ keepForMs });

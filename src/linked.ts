@@ -38,7 +38,7 @@ export class Ring<T extends Link> {
     return this.isEmpty ? undefined : (this.#head.next as T);
   }
 
-  /** Puts at the end what is in no ring. */
+  /** Appends an element that is in no ring. */
   add(link: T): void {
     const head = this.#head;
     link.previous = head.previous;
@@ -47,7 +47,7 @@ export class Ring<T extends Link> {
     head.previous = link;
   }
 
-  /** Puts at the front what is in no ring. */
+  /** Prepends an element that is in no ring. */
   addFirst(link: T): void {
     const head = this.#head;
     link.previous = head;

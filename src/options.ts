@@ -24,32 +24,32 @@ export interface LockOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * The TTL of this hold in milliseconds, which the watchdog renews each third of it: for so long at most the lock stays after a crash, and
-   * for so long the hold outlasts an outage. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
-   * 6, 12 or 24 hours, so that holds are renewed together. One more hold of a lock that the caller has is renewed with the first, by the
-   * longer of the two. Not together with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
+   * The TTL of this hold in milliseconds, which the watchdog renews every third of it: the longest time that the lock stays after a crash, and
+   * that the hold survives an outage. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
+   * 6, 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, by the
+   * longer of the two. Can not be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
    */
   readonly watchdogMs?: number | undefined;
   /**
-   * The watchdog stops renewing after so many milliseconds, and the lease is lost; the lock falls by its TTL then, unless
-   * it is released. Not together with `leaseMs`. Default: never.
+   * After this many milliseconds the watchdog stops renewing, and the lease is lost; the lock then ends by its TTL, unless
+   * it is released. Can not be combined with `leaseMs`. Default: never.
    */
   readonly maxHoldMs?: number | undefined;
   /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
   readonly signal?: AbortSignal | undefined;
   /**
    * An explicit owner, as in Redisson's async methods: 1 to 2^32 - 1, or the `threadId` of a live lease of this
-   * client. The caller answers for it. Default: decided by the scope of the call.
+   * client. The caller is responsible for its use. Default: the scope of the call decides.
    */
   readonly threadId?: number | undefined;
-  /** What the hold is for, as "invoice 42", for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
+  /** Says what the hold is for, such as "invoice 42", for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
   readonly note?: string | undefined;
 }
 
-/** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however that ends. */
+/** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however the body ends. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, by no thread; waiters are told when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
+   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;
 }
@@ -71,12 +71,12 @@ export interface PermitOptions extends WaitOptions {
   readonly leaseMs?: number | undefined;
   /**
    * `true`: a lease of `watchdogMs` which the watchdog renews for as long as the process lives and has the `Permits`: a crash
-   * gives the permits back, a slow job does not. Not together with `leaseMs`. Default: `false`.
+   * gives the permits back, a slow job does not. Can not be combined with `leaseMs`. Default: `false`.
    */
   readonly watchdog?: boolean | undefined;
-  /** The watchdog stops renewing after so many milliseconds, and the permits are lost. Default: never. */
+  /** After this many milliseconds the watchdog stops renewing, and the permits are lost. Default: never. */
   readonly maxHoldMs?: number | undefined;
-  /** What the permits are for, for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
+  /** Says what the permits are for, for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
   readonly note?: string | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface SpinLockSettings extends LockSettings {
 /** How one read-write lock behaves. */
 export interface ReadWriteLockSettings extends LockSettings {
   /**
-   * Whether readers of holdfast give way to a waiting writer of holdfast, so that an unbroken row of readers does not
+   * Whether readers of holdfast give way to a waiting writer of holdfast, so that an unbroken sequence of readers does not
    * keep it out. Default: false.
    */
   readonly fair?: boolean;
@@ -113,25 +113,25 @@ export interface ReadWriteLockSettings extends LockSettings {
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The leases of the watchdog that calls may have: holds of one lease are renewed together, so that there are few beats. */
+/** The leases that `watchdogMs` of a call can have: holds with the same lease are renewed together, so there are few beats. */
 const WATCHDOG_LADDER_MS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS),
   ...[1, 2, 6, 12, 24].map((hours) => hours * HOUR_MS),
 ];
-/** Below this the watchdog, whose timers are a tenth of a second apart, could not renew in time. */
+/** With less, the watchdog could not renew in time, because its timers have a resolution of a tenth of a second. */
 const SHORTEST_WATCHDOG_MS = SECOND_MS;
-/** A lock that outlives its process for longer than a day is a mistake of the unit. */
+/** A longer value is surely a mistake of the unit: the lock would outlive its process for more than a day. */
 const LONGEST_WATCHDOG_MS = 24 * HOUR_MS;
 
-/** What the `watchdogMs` of a call is rounded down to. */
+/** The `watchdogMs` of a call, rounded down. */
 export function rungOf(watchdogMs: number): number {
   return WATCHDOG_LADDER_MS.findLast((ms) => ms <= watchdogMs) ?? SHORTEST_WATCHDOG_MS;
 }
 
 const LONGEST_NOTE = 200;
 
-/** Explicit thread ids end where those that the client gives out begin. */
+/** Explicit thread ids end where the client's own begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
 export const LOCK_OPTIONS: Known = known<LockOptions & UnlockOptions>(
@@ -178,7 +178,7 @@ const READ_WRITE_LOCK_SETTINGS = known<ReadWriteLockSettings>(
   { reentry: true, fair: true },
   "getReadWriteLock(name, { ? })",
 );
-/** What a call of a lock may be given by mistake. */
+/** Options that callers pass to a lock by mistake. */
 const NOT_OF_A_CALL = [READ_WRITE_LOCK_SETTINGS, SPIN_LOCK_SETTINGS, PERMIT_OPTIONS];
 
 /** Redisson's methods take numbers. */

@@ -19,7 +19,7 @@ export interface Pong {
   readonly rttMs: number;
   /** The server's clock minus the wall clock of this process at the middle of that time, in whole milliseconds. */
   readonly clockOffsetMs: number;
-  /** Its version of Redis; of Valkey the one that it is compatible with. null where `INFO` is not allowed. */
+  /** Its version of Redis; for Valkey the compatible version of Redis. null if `INFO` is not allowed. */
   readonly version: string | null;
 }
 

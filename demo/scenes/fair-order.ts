@@ -14,6 +14,7 @@ const LATE_COMERS: readonly WorkerName[] = ["C", "B", "D"];
 
 /** Who asks first enters first, in whichever process it is. */
 export const fairOrder: Scene = {
+  name: "fair",
   title: "First come, first served",
   intro:
     "While A is inside, C, B and D ask for a fair lock, one after the other: each stands in the lock's queue in " +

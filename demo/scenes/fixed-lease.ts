@@ -11,6 +11,7 @@ const STEP_MS = 250;
 
 /** A lease that nobody renews ends while the work goes on: the work is stopped, and the late release refused. */
 export const fixedLease: Scene = {
+  name: "fixed-lease",
   title: "A fixed lease, too short",
   intro:
     `With leaseMs nobody renews. A has work for ${seconds(STEPS * STEP_MS)} and a lease of ${seconds(LEASE_MS)}. ` +

@@ -22,6 +22,7 @@ const SOONEST_TIMER_MS = 20_000;
 
 /** Who holds, who waits, and how the lock goes from one to the next. */
 export const handOvers: Scene = {
+  name: "hand-overs",
   title: "Who holds, who waits",
   intro:
     "Four workers want one lock. The one who leaves publishes a message, which wakes the waiters at once: nobody " +

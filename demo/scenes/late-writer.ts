@@ -13,6 +13,7 @@ const OF_B = 222;
 
 /** A writer that comes too late has a smaller token than the one before it, and the store refuses it. */
 export const lateWriter: Scene = {
+  name: "late-writer",
   title: "A writer that comes too late",
   intro:
     `A takes a fenced lock for ${seconds(LEASE_MS)}, stalls for ${seconds(STALL_MS)} and then writes without a look at its ` +

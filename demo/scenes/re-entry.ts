@@ -6,6 +6,7 @@ const LOCK = "account";
 
 /** What runs inside the lock may take the lock again; strangers may not. */
 export const reEntry: Scene = {
+  name: "re-entry",
   title: "Entering again",
   intro:
     "A's transfer() takes the lock and calls deposit(), which takes the same lock: it enters at once, and the " +

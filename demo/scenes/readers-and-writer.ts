@@ -17,6 +17,7 @@ const WRITER: WorkerName = "D";
 
 /** Readers together, the writer alone. */
 export const readersAndWriter: Scene = {
+  name: "readers-and-writer",
   title: "Many readers or one writer",
   intro:
     "A, B and C read, D writes. Readers are inside together; the writer is alone. Who reads may not ask to write as " +

@@ -3,6 +3,8 @@ import type { Screen } from "../terminal/screen.js";
 
 /** One thing that the demo shows. */
 export interface Scene {
+  /** What `--scene` calls it. */
+  readonly name: string;
   readonly title: string;
   /** What is about to be seen. */
   readonly intro: string;

@@ -16,6 +16,7 @@ const QUEUE_UP_MS = 200;
 
 /** Branches that run at the same time inside a lock do not share it: they take turns. */
 export const siblings: Scene = {
+  name: "siblings",
   title: "Siblings of a Promise.all",
   intro:
     `Inside the lock A starts ${BRANCHES} branches at once, and each takes the lock again. Branches are siblings, not ` +

@@ -14,6 +14,7 @@ const HANG = " ".repeat(18);
 
 /** Why locks at all: updates that are lost without one. */
 export const stockCounter: Scene = {
+  name: "counter",
   title: "One counter, four workers",
   intro:
     `There are ${SALES} items in stock. Four workers sell ${SALES_OF_EACH} each: read the counter, think for ` +

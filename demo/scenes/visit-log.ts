@@ -10,11 +10,13 @@ interface Leaving {
 /** Tells the comings and goings of several workers at one lock as one story. */
 export class VisitLog {
   readonly #log: LiveLog;
+  readonly #wanted: string;
   readonly #asked = new Map<string, number>();
   readonly #leavings: Leaving[] = [];
 
-  constructor(log: LiveLog) {
+  constructor(log: LiveLog, wanted = "the lock") {
     this.#log = log;
+    this.#wanted = wanted;
   }
 
   /** What to do with the reports of a worker. */
@@ -26,7 +28,7 @@ export class VisitLog {
     const { what, atMs } = report;
     if (what === "asking") {
       this.#asked.set(who, atMs);
-      this.#log.add(who, "asks for the lock", atMs);
+      this.#log.add(who, `asks for ${this.#wanted}`, atMs);
     } else if (what === "entered") {
       const askedMs = this.#asked.get(who) ?? atMs;
       this.#log.add(who, () => `enters ${this.#after(askedMs, atMs)}`, atMs);

@@ -13,6 +13,7 @@ const SAMPLE_MS = 400;
 
 /** The watchdog keeps a hold alive for as long as the work takes. */
 export const watchdog: Scene = {
+  name: "watchdog",
   title: "Work longer than its TTL",
   intro:
     "Every lock has a TTL in Redis, so that one whose holder is gone falls by itself. While a holder lives, the " +

@@ -1,10 +1,11 @@
 import { Holdfast } from "holdfast";
 import { MemoryServer, memoryDriver } from "holdfast/memory";
-import { allKeys, newPrefix, stockKey } from "../names.js";
+import { allKeys, type LockName, newPrefix, requestsKey, stockKey } from "../names.js";
 import type { Stock } from "../tasks/task.js";
 import { EmbeddedWorker } from "./embedded-worker.js";
 import type { Stage } from "./stage.js";
-import { type Worker, type WorkerName, workerNames } from "./worker.js";
+import { type ProcessWorker, type Worker, type WorkerName, workerNames } from "./worker.js";
+import { WorkerProcess } from "./worker-process.js";
 
 /** The scenes on a stand-in for a server in this process, with four clients in this process as workers. */
 export class EmbeddedStage implements Stage {
@@ -15,6 +16,10 @@ export class EmbeddedStage implements Stage {
   readonly #prefix = newPrefix();
   readonly #server = new MemoryServer();
   readonly #workers: Map<WorkerName, EmbeddedWorker>;
+  /** Those that stand in the place of a worker of this process, for a scene. */
+  readonly #processes = new Map<WorkerName, WorkerProcess>();
+  /** Keys that allKeys does not name. */
+  readonly #others = new Set<string>();
 
   constructor() {
     this.observer = new Holdfast(memoryDriver(this.#server), { nameMapper: (name) => this.#prefix + name });
@@ -26,7 +31,11 @@ export class EmbeddedStage implements Stage {
         "the embedded one: an in-process stand-in that runs the same Lua scripts as a real Redis; " +
           "it coordinates one process only",
       ],
-      ["Workers", `${workerNames.join(", ")}: four clients in this one process (${process.pid})`],
+      [
+        "Workers",
+        `${workerNames.join(", ")}: four clients in this one process (${process.pid}); where one is killed or stopped, it is a ` +
+          "process of its own for that scene, and this one passes its commands on",
+      ],
       [
         "For real",
         '"npm run demo -- --redis redis://127.0.0.1:6379" plays the same with four processes on a Redis server',
@@ -37,16 +46,30 @@ export class EmbeddedStage implements Stage {
   async open(): Promise<void> {}
 
   worker(name: WorkerName): Worker {
-    return this.#workers.get(name) ?? this.#newWorker(name);
+    return this.#processes.get(name) ?? this.#workers.get(name) ?? this.#newWorker(name);
+  }
+
+  async process(name: WorkerName): Promise<ProcessWorker> {
+    const worker = new WorkerProcess(name);
+    this.#processes.set(name, worker);
+    await worker.ready({ driver: memoryDriver(this.#server), stock: this.stock, prefix: this.#prefix });
+    return worker;
   }
 
   async replace(name: WorkerName): Promise<void> {
+    await this.#processes.get(name)?.end();
+    this.#processes.delete(name);
     this.#workers.set(name, this.#newWorker(name));
   }
 
+  alsoTidy(semaphore: LockName, clientId: string): void {
+    this.#others.add(requestsKey(this.#prefix, semaphore, clientId));
+  }
+
   async close(): Promise<number> {
+    await Promise.all([...this.#processes.values()].map((worker) => worker.end()));
     await this.observer.close();
-    return Number(this.#server.command("DEL", ...allKeys(this.#prefix)));
+    return Number(this.#server.command("DEL", ...allKeys(this.#prefix), ...this.#others));
   }
 
   #newWorker(name: WorkerName): EmbeddedWorker {

@@ -46,8 +46,7 @@ export class EmbeddedWorker implements Worker {
     return job;
   }
 
-  async kill(): Promise<string> {
+  async cut(): Promise<void> {
     this.#driver?.cut();
-    return "its connection was cut for good (a part of a process cannot be killed alone)";
   }
 }

@@ -1,13 +1,13 @@
 import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import type { Redis } from "ioredis";
-import { allKeys, newPrefix } from "../names.js";
+import { allKeys, type LockName, newPrefix, requestsKey } from "../names.js";
 import type { Stock } from "../tasks/task.js";
 import { StageError } from "./failure.js";
 import { connectRedis, withoutSecrets } from "./redis-connection.js";
 import { RedisStock } from "./redis-stock.js";
 import type { Stage } from "./stage.js";
-import { type Worker, type WorkerName, workerNames } from "./worker.js";
+import { type ProcessWorker, type WorkerName, workerNames } from "./worker.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** The scenes on a real server, with four processes as workers. */
@@ -19,6 +19,8 @@ export class RedisStage implements Stage {
   readonly #redis: Redis;
   readonly #prefix = newPrefix();
   readonly #workers = new Map<WorkerName, WorkerProcess>();
+  /** Keys that allKeys does not name. */
+  readonly #others = new Set<string>();
   #closing: Promise<number> | undefined;
 
   private constructor(url: string, redis: Redis) {
@@ -46,16 +48,25 @@ export class RedisStage implements Stage {
     await Promise.all(workerNames.map((name) => this.replace(name)));
   }
 
-  worker(name: WorkerName): Worker {
+  worker(name: WorkerName): WorkerProcess {
     const worker = this.#workers.get(name);
     if (worker === undefined) throw new StageError(`there is no worker ${name}`);
     return worker;
   }
 
+  async process(name: WorkerName): Promise<ProcessWorker> {
+    return this.worker(name);
+  }
+
   async replace(name: WorkerName): Promise<void> {
+    await this.#workers.get(name)?.end();
     const worker = new WorkerProcess(name);
     this.#workers.set(name, worker);
-    await worker.ready(this.#url, this.#prefix);
+    await worker.ready({ url: this.#url, prefix: this.#prefix });
+  }
+
+  alsoTidy(semaphore: LockName, clientId: string): void {
+    this.#others.add(requestsKey(this.#prefix, semaphore, clientId));
   }
 
   close(): Promise<number> {
@@ -67,7 +78,7 @@ export class RedisStage implements Stage {
     await Promise.all([...this.#workers.values()].map((worker) => worker.end()));
     await this.observer.close();
     try {
-      return await this.#redis.del(...allKeys(this.#prefix));
+      return await this.#redis.del(...allKeys(this.#prefix), ...this.#others);
     } finally {
       this.#redis.disconnect();
     }

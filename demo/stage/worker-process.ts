@@ -1,28 +1,42 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Driver } from "holdfast";
+import type { Stock } from "../tasks/task.js";
 import type { InputOf, ResultOf, TaskName } from "../tasks/task-table.js";
 import { StageError } from "./failure.js";
 import { Job } from "./job.js";
 import type { Answer, Command } from "./process-message.js";
-import type { JobSettings, OrderOf, Worker, WorkerName } from "./worker.js";
+import { Relay } from "./relay.js";
+import type { JobSettings, OrderOf, ProcessWorker, WorkerName } from "./worker.js";
 
 const PROGRAM = fileURLToPath(new URL("./worker-program.js", import.meta.url));
 /** Starting a process takes a while on a machine that has a lot to do. */
 const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 3_000;
 
+/** The server that a worker process uses: one with a URL, or the one in this process, which has none. */
+export type ServerOfWorker =
+  | { readonly url: string; readonly prefix: string }
+  | { readonly driver: Driver; readonly stock: Stock; readonly prefix: string };
+
 /** A worker that is a process of its own. */
-export class WorkerProcess implements Worker {
+export class WorkerProcess implements ProcessWorker {
   readonly name: WorkerName;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   #job: Job<unknown> | undefined;
+  #relay: Relay | undefined;
+  #cutOff: (() => void) | undefined;
 
   /** Starts the process; {@link ready} tells when it can work. */
   constructor(name: WorkerName) {
     this.name = name;
-    this.#child = fork(PROGRAM, [], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
+    this.#child = fork(PROGRAM, [], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      execArgv: [],
+      serialization: "advanced",
+    });
     this.#exited = new Promise((resolve) => {
       const gone = () => {
         this.#job?.fail(this.#unexpectedEnd());
@@ -36,14 +50,20 @@ export class WorkerProcess implements Worker {
   }
 
   get identity(): string {
-    return `process ${this.#child.pid}`;
+    return `process ${this.pid}`;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** Resolves once the process is connected and waits for work. */
-  async ready(url: string, prefix: string): Promise<void> {
+  async ready(server: ServerOfWorker): Promise<void> {
     const job = new Job<unknown>(() => undefined);
     this.#job = job;
-    this.#tell({ say: "connect", url, prefix });
+    if ("driver" in server)
+      this.#relay = new Relay(server.driver, server.stock, (news) => this.#tell({ say: "relayed", news }));
+    this.#tell({ say: "connect", url: "url" in server ? server.url : undefined, prefix: server.prefix });
     const lateness = sleep(READY_WITHIN_MS, undefined, { ref: false }).then(() => {
       throw new StageError(`worker ${this.name} did not start in ${READY_WITHIN_MS} ms`);
     });
@@ -66,12 +86,28 @@ export class WorkerProcess implements Worker {
   async kill(): Promise<string> {
     this.#child.kill("SIGKILL");
     await this.#exited;
-    return `process ${this.#child.pid} was ended by ${this.#child.signalCode}`;
+    return String(this.#child.signalCode);
+  }
+
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  cut(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#cutOff = resolve;
+      this.#tell({ say: "cut" });
+    });
   }
 
   /** Lets it close its connections and end by itself, and kills it where it does not. Safe twice. */
   async end(): Promise<void> {
     this.#tell({ say: "end" });
+    this.thaw();
     const patience = new AbortController();
     const impatient = sleep(END_WITHIN_MS, undefined, { signal: patience.signal }).then(
       () => this.#child.kill("SIGKILL"),
@@ -80,6 +116,7 @@ export class WorkerProcess implements Worker {
     await this.#exited;
     patience.abort();
     await impatient;
+    await this.#relay?.close();
   }
 
   #unexpectedEnd(): StageError {
@@ -97,6 +134,12 @@ export class WorkerProcess implements Worker {
         break;
       case "report":
         this.#job?.add(answer.report);
+        break;
+      case "relay":
+        this.#relay?.hear(answer.id, answer.request);
+        break;
+      case "cut off":
+        this.#cutOff?.();
         break;
       case "done":
         this.#job?.finish(answer.result);

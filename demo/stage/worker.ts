@@ -34,6 +34,17 @@ export interface Worker {
   /** What it is: `process 4711`. */
   readonly identity: string;
   start<Name extends TaskName>(task: Name, input: InputOf<Name>, settings?: JobSettings): Job<ResultOf<Name>>;
-  /** Ends it for good in the midst of its work, without any chance to tidy up. @returns how that was done */
+  /** Takes its connection away from the job that it does, for good. */
+  cut(): Promise<void>;
+}
+
+/** A worker that the operating system can end and stop. */
+export interface ProcessWorker extends Worker {
+  readonly pid: number;
+  /** Ends it in the midst of its work, by SIGKILL, without any chance to tidy up. @returns the signal that ended it */
   kill(): Promise<string>;
+  /** Stops it where it stands, by SIGSTOP. */
+  freeze(): void;
+  /** Lets it run on, by SIGCONT. */
+  thaw(): void;
 }

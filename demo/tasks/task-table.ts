@@ -1,4 +1,5 @@
 import { type BranchOutInput, branchOut } from "./branch-out.js";
+import { type DownloadInput, download } from "./download.js";
 import { type LookInInput, lookIn } from "./look-in.js";
 import { type OverrunInput, overrun } from "./overrun.js";
 import { type ReEnterInput, reEnter } from "./re-enter.js";
@@ -6,6 +7,7 @@ import { type SellInput, sell } from "./sell.js";
 import type { Task } from "./task.js";
 import { type UpgradeInput, upgrade } from "./upgrade.js";
 import { type VisitInput, visit } from "./visit.js";
+import { type WriteAwakeInput, writeAwake } from "./write-awake.js";
 import { type WriteLateInput, writeLate } from "./write-late.js";
 
 /** What goes into each task and what comes out. */
@@ -17,6 +19,8 @@ interface TaskTypes {
   readonly reEnter: { readonly input: ReEnterInput; readonly result: null };
   readonly branchOut: { readonly input: BranchOutInput; readonly result: null };
   readonly upgrade: { readonly input: UpgradeInput; readonly result: boolean };
+  readonly writeAwake: { readonly input: WriteAwakeInput; readonly result: boolean };
+  readonly download: { readonly input: DownloadInput; readonly result: null };
   readonly writeLate: { readonly input: WriteLateInput; readonly result: boolean };
 }
 
@@ -33,5 +37,7 @@ export const tasks: { readonly [Name in TaskName]: Task<InputOf<Name>, ResultOf<
   reEnter,
   branchOut,
   upgrade,
+  writeAwake,
+  download,
   writeLate,
 };

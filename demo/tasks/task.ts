@@ -20,6 +20,8 @@ export type Note =
   | { readonly what: "write"; readonly left: number; readonly accepted: boolean }
   /** The signal of its lease aborted. */
   | { readonly what: "lost"; readonly code: string; readonly reason: string; readonly message: string }
+  /** The id of its client. */
+  | { readonly what: "client"; readonly id: string }
   /** A call was refused. */
   | { readonly what: "refused"; readonly code: string; readonly message: string };
 

@@ -16,8 +16,8 @@ export interface ChartRow {
 
 const INDENT = "  ";
 
-/** Draws who waited and who was inside over time, one row each. */
-export function drawChart(screen: Screen, rows: readonly ChartRow[]): void {
+/** Draws who waited and who was inside over time, one row each. @param inside the words for "inside" */
+export function drawChart(screen: Screen, rows: readonly ChartRow[], inside = "inside the lock"): void {
   const all = rows.flatMap(({ waiting, inside }) => [...waiting, ...inside]);
   const startMs = Math.min(...all.map(({ fromMs }) => fromMs));
   const endMs = Math.max(...all.map(({ toMs }) => toMs));
@@ -25,17 +25,17 @@ export function drawChart(screen: Screen, rows: readonly ChartRow[]): void {
   const columns = screen.columns - INDENT.length - labelColumns - 2;
   const sliceMs = (endMs - startMs) / columns;
   screen.line();
-  for (const { label, waiting, inside } of rows) {
+  for (const { label, waiting, inside: stays } of rows) {
     const cells = Array.from({ length: columns }, (_, column) => {
       // The middle decides, so that the end of one and the beginning of the next do not both fill a cell.
       const middleMs = startMs + (column + 0.5) * sliceMs;
-      if (covers(inside, middleMs)) return "█";
+      if (covers(stays, middleMs)) return "█";
       return covers(waiting, middleMs) ? "·" : " ";
     });
     const row = screen.paintFor(label, cells.join("").trimEnd());
     screen.line(`${INDENT}${label.padEnd(labelColumns)}  ${row}`);
   }
-  const legend = `█ inside the lock  · waiting  (${seconds(endMs - startMs)} from left to right)`;
+  const legend = `█ ${inside}  · waiting  (${seconds(endMs - startMs)} from left to right)`;
   screen.line(
     `${INDENT}${" ".repeat(labelColumns)}  ${screen.paint("dim", legend)}`,
     `${INDENT}${" ".repeat(labelColumns)}  `,

@@ -27,10 +27,13 @@ const READING_PAUSE_MS = 1_200;
 export class Screen {
   readonly #output: Output;
   readonly #hasColours: boolean;
+  readonly #pauseMs: number | undefined;
   #muted = false;
 
-  constructor(output: Output) {
+  /** @param pauseMs how long each step stays before the next. Default: only an introduction stays, and only in a terminal */
+  constructor(output: Output, pauseMs?: number) {
     this.#output = output;
+    this.#pauseMs = pauseMs;
     this.#hasColours = output.isTTY === true && output.hasColors?.() === true;
   }
 
@@ -85,8 +88,15 @@ export class Screen {
     return isTrue ? this.paint(["bold", "green"], "✓") : this.paint(["bold", "red"], "✗");
   }
 
+  /** After an introduction. */
   async readingPause(): Promise<void> {
-    if (this.#output.isTTY === true) await sleep(READING_PAUSE_MS);
+    if (this.#pauseMs !== undefined) await this.pause();
+    else if (this.#output.isTTY === true) await sleep(READING_PAUSE_MS);
+  }
+
+  /** Between two steps, where somebody has asked for it. */
+  async pause(): Promise<void> {
+    if (this.#pauseMs !== undefined && this.#pauseMs > 0) await sleep(this.#pauseMs);
   }
 
   /** Writes nothing from now on. */

@@ -2,13 +2,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * Stands for the database and the bank. All processes have the same orders, which are in Redis here so that the example needs nothing
- * else; each step is published, so that play.mjs can look on.
+ * Stands for the database and the bank of the examples with a web framework. All processes have the same orders, which are in Redis here
+ * so that the example needs nothing else; each step is published, so that play-orders.mjs can look on.
  */
 export class Shop {
   #redis;
 
-  /** @param {import("ioredis").Redis} redis */
+  /** @param {Pick<import("ioredis").Redis, "incr" | "exists" | "publish" | "multi">} redis */
   constructor(redis) {
     this.#redis = redis;
   }

@@ -10,7 +10,7 @@ export interface ScriptSender {
   send(command: ScriptCommand, call: ScriptCall, ticket: Ticket): Promise<RawReply>;
 }
 
-/** What is sent, word by word. */
+/** The arguments of the command. */
 export function wordsOf(command: ScriptCommand, { script, keys, args }: ScriptCall): string[] {
   return [command, command === "EVAL" ? script.lua : script.sha1, String(keys.length), ...keys, ...args];
 }

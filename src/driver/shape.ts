@@ -18,11 +18,11 @@ export function assertShape(client: object, { adapter, tested, members }: Wanted
   const { name } = client.constructor;
   if (/mock/i.test(name)) {
     throw new TypeError(
-      `${adapter} can not use this client: ${name.replace(/^_/, "")} is a mock, which has no ${missing.join(", ")}. For tests without a server use ` +
-        'the embedded one of "holdfast/memory", as in new Holdfast(memoryDriver())',
+      `${adapter} can not use this client: ${name.replace(/^_/, "")} is a mock, which has no ${missing.join(", ")}. For tests without a server, use ` +
+        'the embedded server of "holdfast/memory", as in new Holdfast(memoryDriver())',
     );
   }
   throw new TypeError(
-    `${adapter} can not use this client: it has no ${missing.join(", ")}. Is its version one that was tested? Those are ${tested}`,
+    `${adapter} can not use this client: it has no ${missing.join(", ")}. Tested versions: ${tested}`,
   );
 }

@@ -7,7 +7,7 @@ interface Emitter extends Pick<EventEmitter, "off"> {
   on(event: string | symbol, listener: EmitterListener): unknown;
 }
 
-/** What is attached to an emitter, and the listeners that it calls. */
+/** The one listener that is attached to an emitter, and the listeners that it calls. */
 interface Shared {
   readonly listeners: Set<EmitterListener>;
   readonly attached: EmitterListener;

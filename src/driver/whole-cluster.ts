@@ -24,7 +24,7 @@ export function assertWhole(views: readonly string[]): void {
     if (missing !== undefined) {
       const { address, slots } = missing;
       throw new Error(
-        `${address} has ${slots} slots of the cluster, and the Redis client does not reach it as a master`,
+        `${address} has ${slots} slots of the cluster, but the Redis client does not use it as a master`,
       );
     }
     const slots = masters.reduce((sum, master) => sum + master.slots, 0);

@@ -17,8 +17,8 @@ export function findLocks(client: Client, settings: FindSettings): LockSearch {
   const asksAll = settings.sources.find((source) => source !== "presence");
   if (asksAll !== undefined && !client.reachesEverywhere) {
     throw new TypeError(
-      `the source "${asksAll}" asks each master of a cluster, for which this driver lacks the member everywhere: ` +
-        'take the source "presence" alone, or another driver',
+      `the source "${asksAll}" asks each master of a cluster, but this driver has no member everywhere: ` +
+        'use only the source "presence", or another driver',
     );
   }
   const found = { unreadable: 0 };

@@ -74,14 +74,15 @@ function checkSources(sources: readonly LockSource[]): void {
   const names = ALL.map((name) => `"${name}"`).join(", ");
   if (!Array.isArray(sources))
     throw new TypeError(`sources must be a list of ${names}, got ${shown(sources)}`);
-  if (sources.length === 0) throw new RangeError(`sources must name one at least of ${names}`);
+  if (sources.length === 0) throw new RangeError(`sources must name at least one of ${names}`);
   const wrong: unknown = sources.find((source) => !ALL.includes(source));
-  if (wrong !== undefined) throw new TypeError(`there is no source ${shown(wrong)} of locks: ${names}`);
+  if (wrong !== undefined)
+    throw new TypeError(`there is no source ${shown(wrong)}; the sources of locks are ${names}`);
 }
 
 function checkMatch(match: string | undefined): void {
   if (match === undefined) return;
   if (typeof match !== "string") throw new TypeError(`match must be a string, got ${shown(match)}`);
   if (match.length > LONGEST_MATCH)
-    throw new RangeError(`match must have ${LONGEST_MATCH} characters at most, got ${match.length}`);
+    throw new RangeError(`match must have at most ${LONGEST_MATCH} characters, got ${match.length}`);
 }

@@ -10,7 +10,7 @@ import type { LockSource } from "./finding-options.js";
 import type { FleetIndex, ToldHold, ToldWait } from "./fleet-index.js";
 import type { ListedHolder, ListedLock, ListedWaiter } from "./listed-lock.js";
 
-/** What was found about a key. */
+/** The findings about a key. */
 export interface Findings {
   readonly key: string;
   readonly name: string;
@@ -26,7 +26,7 @@ export interface Findings {
 /** A client id is a UUID. */
 const CLIENT_ID_LENGTH = 36;
 
-/** Joins what is stored with what presence and channels tell; undefined for what is free, and for what is no lock. */
+/** Joins the stored values with presence and channels; undefined if the key is free, or is not a lock. */
 export function listLock(findings: Findings): ListedLock | undefined {
   const kind = kindIn(findings);
   if (kind === undefined) return undefined;
@@ -104,7 +104,7 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
 /** What clients tell about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
 class HoldsByHolder {
   readonly #exact = new Map<string, ToldHold>();
-  /** By client and mode; null for one that tells of several. */
+  /** By client and mode; null for a client that reports several. */
   readonly #handedOn = new Map<string, ToldHold | null>();
 
   constructor(holds: readonly ToldHold[]) {
@@ -187,7 +187,7 @@ function permitHolder(
 
 /**
  * Of a client whose waiters stand in the queue the longest waits are theirs. A client that waits for a lock without a fair queue has one
- * place there, however many calls of it wait; one that waits for permits has one for each number of them that its calls want.
+ * place there, however many of its calls wait; a client that waits for permits has one for each number of permits that its calls want.
  */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);

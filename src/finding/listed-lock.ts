@@ -17,7 +17,7 @@ export interface ClientRef {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** One that has a lock. */
+/** A holder of a lock. */
 export interface ListedHolder {
   /**
    * As stored, `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take it; with `:write` behind one of a write
@@ -42,7 +42,7 @@ export interface ListedHolder {
   readonly permitIds?: readonly string[];
 }
 
-/** One that waits for a lock. */
+/** A waiter for a lock. */
 export interface ListedWaiter {
   /**
    * As it stands in the queue of a fair lock; in that of a plain, non-reentrant, fenced or write lock the client id, which stands there once for

@@ -15,7 +15,7 @@ const COMMANDS_AT_ONCE = 8;
 const FOREIGN_KEY = /^NOPERM .*\bkeys?\b/i;
 
 /**
- * What is stored about each key. Without those that the user of this connection may not read.
+ * The stored state of each key, except the keys that the user of this connection may not read.
  * @throws UnavailableError, ClientClosedError
  */
 export async function lookAtMany(

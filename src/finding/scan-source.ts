@@ -56,11 +56,11 @@ export class Scan {
     if (new Set(steps.map(({ runId }) => runId)).size === steps.length) return;
     const { server } = this.#client.commands;
     const why =
-      "a scan of a cluster needs the right to INFO, to tell its masters apart (docs/guide/servers.md)";
+      "a scan of a cluster needs the right to run INFO, which tells its masters apart (docs/guide/servers.md)";
     throw new UnavailableError(server, why, false);
   }
 
-  /** The keys of a server that is gone are not to be had any more, and the one that has them now may have been gone through before. */
+  /** The keys of a server that is gone can not be read any more, and their new server may have been scanned before. */
   #assertAllThere(steps: readonly ScanStep[]): void {
     const there = new Set(steps.map(({ runId }) => runId));
     if (this.#places.every((place) => isDone(place) || there.has(place.runId))) return;

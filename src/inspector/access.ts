@@ -22,7 +22,7 @@ export interface Access {
  */
 export type Authorize = (request: Request, native: unknown) => Access | Response | Promise<Access | Response>;
 
-/** One that may look at least. */
+/** A visitor that may at least look. */
 export interface Admitted {
   readonly role: Exclude<Role, "none">;
   readonly actor: string | null;
@@ -31,7 +31,7 @@ export interface Admitted {
 
 const LONGEST_ACTOR = 200;
 
-/** Anything that is no role is none, and so is an `authorize` that throws: a mistake there must not open the page. */
+/** Any value that is not a role counts as `none`, and so does an `authorize` that throws: a mistake there must not open the page. */
 export async function admit(
   authorize: Authorize,
   request: Request,

@@ -5,7 +5,7 @@ export interface Sink {
   write(text: string): void;
   /** How many bytes the other side has not taken yet. */
   readonly unread: number;
-  /** Ends it behind what was written. */
+  /** Ends it after the text that was written. */
   end(): void;
   /** Ends it at once, whatever is unread. */
   cut(): void;
@@ -16,7 +16,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | null;
-  /** Begins a feed in place of a body. @returns what ends it, as the other side has left */
+  /** Begins a feed instead of a body. @returns a function that ends the feed when the other side has left */
   readonly feed?: (sink: Sink) => () => void;
 }
 
@@ -57,7 +57,7 @@ export function apart(to: Answer, { url, headers }: Request): Answer {
   return isHeeded ? { ...to, headers: { "cross-origin-opener-policy": "same-origin", ...to.headers } } : to;
 }
 
-/** What is wrong, for the page to show. */
+/** The error, for the page to show. */
 export function refusal(
   status: number,
   error: string,

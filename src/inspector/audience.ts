@@ -240,7 +240,7 @@ export class Audience {
   }
 }
 
-/** Without what was asked for. */
+/** An answer without the requested data. */
 function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   const { message } = error;

@@ -5,7 +5,7 @@ import type { FeedEvent } from "./format.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import type { Picture } from "./picture.js";
 
-/** What was taken by force. */
+/** A lock or permits that were taken by force. */
 export interface Deed {
   readonly key: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Deed {
   readonly holders: readonly string[];
   /** How many permits. Absent: a lock. */
   readonly permits?: number;
-  /** What was done, in the changes of the lock, and with its key in the log. */
+  /** The deed, in the changes of the lock, and with its key in the log. */
   readonly did: string;
   readonly logged: string;
 }
@@ -29,7 +29,7 @@ export interface Why {
 const FREES_OF_ONE = 10;
 const FREES_IN_ALL = 60;
 
-/** What operators take by force: how often they may, and to whom it is told. */
+/** The forced frees of operators: limits how many there may be, and reports each. */
 export class Deeds {
   readonly #picture: Picture;
   readonly #allowance: Allowance;
@@ -72,7 +72,7 @@ export class Deeds {
     this.#tell(event);
   }
 
-  /** What was done is done, whether or not the program's function writes it down: the page says so where it does not. */
+  /** The deed stays done even if the program's function fails to log it: the page then says so. */
   #write({ key, name }: Pick<Deed, "key" | "name">, line: string): void {
     const failed = (error: unknown) => {
       const text = `the log line about it was not written: ${String(error)}`;

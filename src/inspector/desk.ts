@@ -72,7 +72,7 @@ export class Desk {
   async #answer(request: Request, native: unknown, by: Admitted): Promise<Answer> {
     try {
       const query = readQuery(new URL(request.url).search);
-      if (query === undefined) return refusal(404, "there is no such thing");
+      if (query === undefined) return refusal(404, "there is nothing at this address");
       return await this.#answerQuery({ query, request, native, by });
     } catch (error) {
       return failure(error);
@@ -82,7 +82,7 @@ export class Desk {
   async #answerQuery({ query, ...asked }: AdmittedRequest): Promise<Answer> {
     const { method } = asked.request;
     const allow = query.of === "free" || query.of === "release" || query.of === "scan" ? WRITES : READS;
-    if (!allow.split(", ").includes(method)) return refusal(405, `${method} is not for this`, { allow });
+    if (!allow.split(", ").includes(method)) return refusal(405, `${method} is not allowed here`, { allow });
     switch (query.of) {
       case "page":
         return asset("index.html", asked.request);
@@ -152,11 +152,11 @@ export class Desk {
   #mayChange({ request, by }: Omit<AdmittedRequest, "query">, header: string): Answer | undefined {
     const { origin: named } = this.#settings;
     const origin = named ?? new URL(request.url).origin;
-    if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
+    if (by.role !== "operate") return refusal(403, "you may only look, not change anything");
     if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
-        `the request does not come from a page of ${origin}, as the option origin or Host says`,
+        `the request does not come from a page of ${origin}, the origin that the option origin or the header Host names`,
       );
     // Forms of other pages can not send it.
     if (!request.headers.has(header)) return refusal(400, `the header ${header} is missing`);
@@ -165,21 +165,21 @@ export class Desk {
 
   #scan(): Answer {
     this.#assertOpen();
-    if (!this.#scanning.start()) return refusal(409, "a search is going on");
+    if (!this.#scanning.start()) return refusal(409, "a search is already running");
     void this.#audience.glance();
     return json({ started: true }, 202);
   }
 
   async #free({ query: { key, reason }, request, by }: AdmittedRequest<"free">): Promise<Answer> {
     const digest = request.headers.get("holdfast-seen") ?? "";
-    if (!DIGEST.test(digest)) return refusal(400, "holdfast-seen is no digest of a lock");
+    if (!DIGEST.test(digest)) return refusal(400, "holdfast-seen is not the digest of a lock");
     this.#assertOpen();
     return json(await this.#freeing.free({ key, digest, reason, by }));
   }
 
   async #release({ query: { key, reason }, request, by }: AdmittedRequest<"release">): Promise<Answer> {
     const ids = permitIdsIn(request.headers.get("holdfast-permits") ?? "");
-    if (ids === undefined) return refusal(400, "holdfast-permits names no ids of permits, 100 at most");
+    if (ids === undefined) return refusal(400, "holdfast-permits must be ids of permits, at most 100");
     this.#assertOpen();
     return json(await this.#releasing.release({ key, ids, reason, by }));
   }

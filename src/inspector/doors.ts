@@ -47,7 +47,7 @@ export async function answerNode(
   const request = requestOf(incoming);
   const answered =
     request === undefined
-      ? refusal(400, "this is no request, or one of two addresses")
+      ? refusal(400, "this is not a valid request, or it names two hosts")
       : await desk.ask(request, incoming);
   if (response.destroyed || response.headersSent) return;
   const isHead = incoming.method === "HEAD";
@@ -59,7 +59,7 @@ export async function answerNode(
     response.end(isHead ? null : body);
     return;
   }
-  // What is kept alive behind a feed would keep a server that closes.
+  // A connection that stays open after a feed would keep a closing server alive.
   if (incoming.httpVersionMajor === 1) response.setHeader("connection", "close");
   response.flushHeaders();
   const leave = feed({
@@ -82,7 +82,7 @@ async function sendResponse(from: Response, response: ServerResponse, isHead: bo
   response.end(isHead ? null : Buffer.from(await from.arrayBuffer()));
 }
 
-/** Without its body, which is never read; undefined for what is no request, or leads to two hosts. */
+/** Without its body, which is never read; undefined if it is not a valid request, or has two hosts. */
 function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }): Request | undefined {
   const { method = "GET", originalUrl = incoming.url ?? "/", socket } = incoming;
   const scheme = "encrypted" in socket && socket.encrypted === true ? "https" : "http";
@@ -104,7 +104,7 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
   }
 }
 
-/** HTTP/2 has `:authority` in place of `Host`. `headers` has the first of two, of which a proxy may have looked at the other. */
+/** HTTP/2 has `:authority` instead of `Host`. If there are two, `headers` has the first, but a proxy may have checked the other. */
 function hostOf({ rawHeaders, headers }: IncomingMessage): string | undefined {
   const { host = headers[":authority"] ?? "localhost" } = headers;
   const all = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");

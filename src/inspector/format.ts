@@ -10,7 +10,7 @@ import type { LockChange, LockFlag } from "../watch/index.js";
  * 100 at most; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while one runs. What fails is answered by {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
  *
  * Ages and TTLs are those of the moment `atMs` of the message that brought them, on the server's clock. A row is sent again when something
- * differs but the time that has passed; that a client which is there was heard of once more is no difference.
+ * differs except the time that has passed; another beat of a client that is there is not a difference.
  */
 
 /** Whatever was refused. */
@@ -25,7 +25,7 @@ export interface LockRow extends Omit<ListedLock, "token"> {
   /** As text, since it may be larger than a number of JSON holds. */
   readonly token: string | null;
   readonly flags: readonly LockFlag[];
-  /** SHA-256 of its key and holders with counts, base64url: what a free has to name, so that it frees what was seen and nothing else. */
+  /** SHA-256 of its key and holders with counts, base64url. A free must name it, so that it frees only the holders that were seen. */
   readonly seen: string;
 }
 
@@ -106,7 +106,7 @@ export interface FeedSnapshot {
   readonly blind: readonly string[];
 }
 
-/** `event: change`: only what differs from what was sent before. */
+/** `event: change`: only the differences from the last message. */
 export interface Change {
   readonly atMs: number;
   readonly put: readonly LockRow[];
@@ -141,11 +141,11 @@ export interface FeedEvent {
   readonly holder?: string;
   readonly reason?: string;
   readonly actor?: string;
-  /** Of what was freed by force: how many permits. Absent of a lock. */
+  /** How many permits were given back by force. Absent for a lock. */
   readonly permits?: number;
 }
 
-/** Answer to `?lock=<key>`, which may have any key: of one that the feed has never listed it tells nothing. */
+/** Answer to `?lock=<key>`. It says nothing about a key that the feed has never listed. */
 export interface LockDetail {
   /** On the server's clock. */
   readonly atMs: number;
@@ -153,7 +153,7 @@ export interface LockDetail {
   readonly lock: LockRow | null;
   /** The permits of a permit-expirable semaphore that are out; null where they could not be read, absent for all else. */
   readonly permits?: readonly TakenPermit[] | null;
-  /** The line that frees what is shown, from a shell, and of a semaphore what clients that are gone have; null where there is none. */
+  /** The shell line that frees the lock as shown, or gives back the permits of clients that are gone; null if there is none. */
   readonly unlock: string | null;
   /** The latest changes that the feed has seen of it, the newest first. */
   readonly changes: readonly {

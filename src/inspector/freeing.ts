@@ -9,16 +9,16 @@ import type { Picture } from "./picture.js";
 import { digestOf } from "./rows.js";
 import { tellHolders } from "./told.js";
 
-/** What is to be freed, and as what it was seen. */
+/** The lock to free, and its state when it was seen. */
 export interface Order {
   readonly key: string;
-  /** Of what was shown. */
+  /** The digest of the lock that was shown. */
   readonly digest: string;
   readonly reason: string;
   readonly by: Admitted;
 }
 
-/** As `inspect` tells those of locks; all else in a hash is no lock's. */
+/** The form of a lock's holder in `inspect`; any other field of a hash is not a holder. */
 const HOLDER = /^[0-9a-f-]{36}:(?:\d+(?::write)?|next)$/i;
 const LOCKS = new Set<string>(["lock", "fair-lock", "fenced-lock", "read-write-lock"]);
 
@@ -47,7 +47,7 @@ export class Freeing {
     const state = await this.#look(key);
     if (state.kind === "none") return { outcome: "absent", now: null };
     if (!LOCKS.has(state.kind) || !state.holders.every((holder) => HOLDER.test(holder)))
-      throw new NotToBeFreed("it is no lock, and has no holder to be freed from");
+      throw new NotToBeFreed("it is not a lock, so it has no holder to free it from");
     if (state.holders.length === 0) return { outcome: "absent", now: null };
     if (digestOf(key, countsOf(state)) !== digest) return { outcome: "changed", now: this.#nowOf(state) };
     const outcome = await this.#holdfast.forceUnlock(state);
@@ -60,7 +60,7 @@ export class Freeing {
     return lookAgain(this.#holdfast, this.#picture, key, (name) => this.#find(key, name));
   }
 
-  /** Of a `nameMapper` that is no prefix the name is not known, and the key is not one's own. */
+  /** If the `nameMapper` does more than add a prefix, the name is not known, and the key may belong to another program. */
   async #find(key: string, name: string): Promise<LockState> {
     const group = this.#group;
     const match = name.replace(/[\\*?[\]]/g, "\\$&");

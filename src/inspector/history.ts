@@ -53,7 +53,7 @@ export class History {
     return ended;
   }
 
-  /** What has begun before nothing was looked at for a while is dropped: it would be told as if it had happened later. */
+  /** Drops entries from before a pause in looking: they would appear as if they had happened later. */
   #end(number: number): Point | undefined {
     const { number: begun = number, ...sum } = this.#open ?? {};
     if (begun === number) return undefined;

@@ -4,7 +4,7 @@ import type { Authorize } from "./access.js";
 
 /** How locks are shown, and which requests may see them. */
 export interface InspectorOptions {
-  /** Decides about each request, those for scripts and styles among them. One that throws, and any other role, is `none`: 404. */
+  /** Decides about each request, including those for scripts and styles. If it throws, or returns any other role, that is `none`: 404. */
   readonly authorize: Authorize;
   /** Default: `Locks`. */
   readonly title?: string;
@@ -15,7 +15,7 @@ export interface InspectorOptions {
   /** How many pages may be open at once, from 1 to 1 000; of one `actor` ten. Default: 50. */
   readonly maxViewers?: number;
   /**
-   * Links from clients and to traces, as templates of http or https URLs whose placeholders stand behind the host:
+   * Links from clients and to traces, as templates of http or https URLs with placeholders only after the host:
    * `https://grafana.example/d/pods?pod={labels.pod}`. Default: none.
    */
   readonly links?: { readonly client?: string; readonly trace?: string };
@@ -82,7 +82,7 @@ export function inspectorSettings(options: InspectorOptions): InspectorSettings 
     );
   }
   if (typeof title !== "string" || title.length > LONGEST_TITLE)
-    throw new TypeError(`title must be a string of ${LONGEST_TITLE} characters at most, got ${shown(title)}`);
+    throw new TypeError(`title must be a string of at most ${LONGEST_TITLE} characters, got ${shown(title)}`);
   checkCount("refreshMs", refreshMs, SHORTEST_REFRESH_MS, LONGEST_REFRESH_MS);
   checkCount("historyMinutes", historyMinutes, 1, DAY_MINUTES);
   checkCount("maxViewers", maxViewers, 1, MOST_VIEWERS);
@@ -121,6 +121,6 @@ function checkedLink(name: string, link: string | undefined): string | null {
   if (link === undefined) return null;
   if (typeof link === "string" && /^https?:\/\/[^/?#{}\s]+(?:[/?#]|$)/i.test(link)) return link;
   throw new TypeError(
-    `links.${name} must be an http or https URL whose placeholders stand behind the host, got ${shown(link)}`,
+    `links.${name} must be an http or https URL with placeholders only after the host, got ${shown(link)}`,
   );
 }

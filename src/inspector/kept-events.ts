@@ -4,7 +4,7 @@ const MOST_EVENTS = 500;
 /** Of each text in it. */
 const LONGEST_TEXT = 400;
 
-/** What has happened, in memory. */
+/** The latest events, in memory. */
 export class KeptEvents {
   #events: FeedEvent[] = [];
   #lastId = 0;

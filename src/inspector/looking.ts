@@ -3,7 +3,7 @@ import type { Holdfast, LockState } from "../index.js";
 import { NotLookedAt, NotToBeFreed } from "./denials.js";
 import type { Picture } from "./picture.js";
 
-/** Looks at a lock right before it is changed. Only what was listed is looked at: any other key may be none of a lock. */
+/** Reads a lock right before it is changed. It reads only listed locks: any other key may not belong to a lock. */
 export async function lookAgain(
   holdfast: Holdfast,
   picture: Picture,
@@ -11,7 +11,7 @@ export async function lookAgain(
   find: (name: string) => Promise<LockState> = () => Promise.reject(nameIsNotKnown()),
 ): Promise<LockState> {
   const name = picture.nameOf(key);
-  if (name === undefined) throw new NotToBeFreed("no lock of this key is known");
+  if (name === undefined) throw new NotToBeFreed("no lock with this key is known");
   try {
     const state = await holdfast.inspect(name);
     return state.key === key ? state : await find(name);
@@ -22,5 +22,5 @@ export async function lookAgain(
 }
 
 export function nameIsNotKnown(): NotToBeFreed {
-  return new NotToBeFreed("its name is not known: the nameMapper of this client is no prefix");
+  return new NotToBeFreed("its name is not known: the nameMapper of this client does more than add a prefix");
 }

@@ -12,7 +12,7 @@ export class PermitsSeen {
     this.#picture = picture;
   }
 
-  /** @returns null where they cannot be read; undefined for what has none. Never rejects */
+  /** @returns null if they cannot be read; undefined if there are none. Never rejects */
   async of(key: string): Promise<LockDetail["permits"]> {
     const { kind, name } = this.#picture.lock(key) ?? {};
     if (kind !== "permit-expirable-semaphore" || name === undefined) return undefined;

@@ -8,7 +8,7 @@ import { KeptEvents } from "./kept-events.js";
 import { clientRow, laterRow, rowOf } from "./rows.js";
 import { tellClient, tellHolders } from "./told.js";
 
-/** What is new since the look before. */
+/** The changes since the previous look. */
 export interface News {
   readonly point?: Point;
   readonly events: readonly FeedEvent[];

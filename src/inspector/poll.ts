@@ -6,7 +6,7 @@ import { type LocksSeen, watchLocks } from "../watch/index.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import { intervalMs } from "./pace.js";
 
-/** What becomes of the looks. */
+/** Receives the results of the looks. */
 export interface Onlooker {
   seen(seen: LocksSeen): void;
   /** Redis does not answer, or refuses. It is asked again. */
@@ -39,7 +39,7 @@ export class Poll {
     this.#onlooker = onlooker;
   }
 
-  /** Harmless while it runs. @returns what resolves once there is something to tell: what was seen, or why nothing can be */
+  /** Harmless while it runs. @returns a promise that resolves with the first result: the locks, or the reason why they can not be read */
   start(): Promise<void> {
     if (this.#running === undefined) {
       const run = new Run(this.#holdfast, this.#settings, this.#onlooker);

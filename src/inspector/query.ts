@@ -26,7 +26,7 @@ const LONGEST_REASON = 200;
 const LONGEST_SEARCH = 16_384;
 const MOST_PARTS = 8;
 
-/** What may stand beside the name that says what is asked for. */
+/** The parameters that may accompany each request. */
 const BESIDE: Readonly<Record<Query["of"], readonly string[]>> = {
   page: [],
   me: [],
@@ -50,7 +50,7 @@ export function readQuery(search: string): Query | undefined {
   const of = [...parts.keys()].find(isAsked);
   if (of === undefined) return undefined;
   const unknown = [...parts.keys()].find((name) => name !== of && !BESIDE[of].includes(name));
-  if (unknown !== undefined) throw new MalformedQuery(`"${unknown}" cannot stand beside "${of}"`);
+  if (unknown !== undefined) throw new MalformedQuery(`"${unknown}" cannot be combined with "${of}"`);
   const value = parts.get(of) ?? "";
   switch (of) {
     case "me":
@@ -77,14 +77,14 @@ function isAsked(name: string): name is Exclude<Query["of"], "page"> {
   return name !== "page" && Object.hasOwn(BESIDE, name);
 }
 
-/** Not URLSearchParams, which takes what is no text for something else. */
+/** Not URLSearchParams, which replaces bytes that are not UTF-8. */
 function partsOf(search: string): ReadonlyMap<string, string> {
   if (search.length > LONGEST_SEARCH) throw new MalformedQuery("the query is too long");
   const parts = new Map<string, string>();
   for (const part of search.replace(/^\?/, "").split("&")) {
     if (part === "") continue;
     const [name = "", ...value] = part.split("=").map(decoded);
-    if (parts.has(name)) throw new MalformedQuery(`"${name}" stands there twice`);
+    if (parts.has(name)) throw new MalformedQuery(`"${name}" is given twice`);
     if (parts.size === MOST_PARTS) throw new MalformedQuery("the query has too many parts");
     parts.set(name, value.join("="));
   }
@@ -107,7 +107,7 @@ function keyOf(key: string): string {
 
 function reasonOf(reason: string): string {
   if (reason.length > LONGEST_REASON)
-    throw new MalformedQuery(`a reason has ${LONGEST_REASON} characters at most`);
+    throw new MalformedQuery(`a reason must have at most ${LONGEST_REASON} characters`);
   return reason;
 }
 
@@ -116,10 +116,10 @@ function wantedOf(parts: ReadonlyMap<string, string>): WantedRows {
   const sort = parts.get("sort") || "waiting";
   const only = [...new Set((parts.get("only") ?? "").split(",").filter((text) => text !== ""))].sort();
   if (match !== null && match.length > LONGEST_MATCH)
-    throw new MalformedQuery(`match has ${LONGEST_MATCH} characters at most`);
+    throw new MalformedQuery(`match must have at most ${LONGEST_MATCH} characters`);
   if (sort !== "waiting" && sort !== "age" && sort !== "name")
-    throw new MalformedQuery("sort is waiting, age or name");
+    throw new MalformedQuery("sort must be waiting, age or name");
   if (!only.every((one) => one === "waited" || one === "stale" || one === "jvm"))
-    throw new MalformedQuery("only is waited, stale, jvm, or several of them with commas between");
+    throw new MalformedQuery("only must be waited, stale, jvm, or several of them separated by commas");
   return { match, sort, only };
 }

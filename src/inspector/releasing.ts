@@ -7,7 +7,7 @@ import { lookAgain } from "./looking.js";
 import type { Picture } from "./picture.js";
 import { tellHolders } from "./told.js";
 
-/** Which permits are to be given back. An id is never used twice: it names what was shown, and nothing else. */
+/** The permits to give back. An id is never used twice, so it names only a permit that was shown. */
 export interface ReleaseOrder {
   readonly key: string;
   readonly ids: readonly string[];
@@ -19,7 +19,7 @@ export interface ReleaseOrder {
 const MOST_IDS = 100;
 const ID = /^[0-9a-f]{32}$/;
 
-/** @returns undefined for what is no list of ids */
+/** @returns undefined if it is not a list of ids */
 export function permitIdsIn(header: string): readonly string[] | undefined {
   const ids = header.split(",");
   return ids.length <= MOST_IDS && ids.every((id) => ID.test(id)) ? [...new Set(ids)] : undefined;
@@ -45,7 +45,7 @@ export class Releasing {
     const state = await lookAgain(this.#holdfast, this.#picture, key);
     if (state.kind === "none") return { outcome: "absent", now: null };
     if (state.kind !== "permit-expirable-semaphore")
-      throw new NotToBeFreed("it is no semaphore whose permits have ids");
+      throw new NotToBeFreed("it is not a semaphore whose permits have ids");
     const { taken = [], takenCount = 0 } = state;
     const out = new Set(taken.map(({ id }) => id));
     const there = ids.filter((id) => out.has(id)).length;

@@ -5,7 +5,7 @@ import type { InspectorSettings } from "./inspector-options.js";
 import type { Picture } from "./picture.js";
 
 const TOLD_EACH_MS = 1_000;
-/** What is kept of what it finds. */
+/** How many of the found keys are kept. */
 const MOST_FOUND = 1_000;
 /** About so many keys are gone through: 50 steps a second of 200 each. */
 const MOST_KEYS = 1_000_000;

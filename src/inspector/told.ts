@@ -25,7 +25,7 @@ const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\
 
 type ForShell = Pick<LockRow, "key" | "kind" | "holders" | "more">;
 
-/** The line of a shell that frees what is seen; null where there is nothing to free, or where a shell had better not read the name. */
+/** The shell line that frees the lock as seen; null if there is nothing to free, or if the name is unsafe for a shell. */
 export function shellLine({ key, kind, holders, more }: ForShell): string | null {
   if (holders.length === 0 || HIDDEN.test(key)) return null;
   const how = /lock$/.test(kind) ? unlockOf(holders, more.holders) : giveBackOf(holders);

@@ -16,7 +16,7 @@ interface ShownRows {
   readonly clients: readonly ClientRow[];
 }
 
-/** The part of the picture that pages with the same filter and order see, and what was sent of it. */
+/** The part of the picture that pages with the same filter and order see, and the part that was sent. */
 export class View {
   readonly #picture: Picture;
   readonly #fits: (row: LockRow) => boolean;
@@ -43,7 +43,7 @@ export class View {
     return { locks, more: fitting.length - locks.length, clients: within(later, MOST_BYTES) };
   }
 
-  /** What differs from what was sent before. From then on it was sent. */
+  /** The differences from the last message. They count as sent from then on. */
   changes(): Pick<Change, "put" | "gone" | "more" | "clients"> {
     const { locks, more, clients } = this.shown();
     const { nowMs } = this.#picture;

@@ -15,7 +15,7 @@ import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
 
 /**
- * The part of an acquire command for one lock, and what its answer says about the stay's field.
+ * One lock's part of an acquire command. Records in the stay's record what the answer says about the stay's field.
  * @see docs/internals/states.md#one-acquisition
  */
 export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer>, Entrant, Part {
@@ -26,18 +26,18 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   readonly patience: Patience;
   readonly waiter: Waiter;
   readonly context: AsyncResource | undefined;
-  /** The stay that it acquires for: another one where the call begins anew, or waits on under another field. */
+  /** The stay that the command acquires for. Replaced when the call starts over, or waits on under another field. */
   stay: Stay;
-  /** The hold count before it. */
+  /** The hold count that Redis has before the command runs. */
   heldCount = 0;
-  /** Room for it at its server; undefined before it has some, and where it needs none. */
+  /** The command's room at its server; undefined before it has room, and where it needs none. */
   #room: Room | undefined;
-  /** Whether the attempt that is under way was sent before. */
+  /** Whether the current attempt was already sent once. */
   #wasSent = false;
-  /** The latest that it was sent with: its copies arrive in vain after that. */
+  /** The latest deadline that the command was sent with. A copy that arrives later changes nothing. */
   #deadline: Deadline | undefined;
 
-  /** @param room taken for it already */
+  /** @param room that was already taken for this command */
   constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
@@ -50,8 +50,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * True for a re-entry, which holds the lock while it waits for room, and for who stands in a queue in Redis, and may have been given
-   * the lock.
+   * True for a re-entry, which holds the lock while it waits for room, and for a call that has a place in a queue in Redis and may have
+   * been granted the lock.
    */
   get goesFirst(): boolean {
     const { lock, wish, heldCount } = this;
@@ -59,7 +59,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
-  /** From here on it may reach Redis, whatever becomes of its caller. */
+  /** From here on the command may reach Redis, whatever happens to its caller. */
   admitted(room: Room | undefined): void {
     this.#room = room;
     this.#wasSent = false;
@@ -68,7 +68,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   dismissed(_error?: UnavailableError): void {
-    // `takeTogether` waits for room before it makes its commands, so that they never stand in the queue.
+    // `takeTogether` takes room before it makes its commands, so they never wait for room.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
@@ -85,7 +85,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a cluster refuses a command about two keys of which it has one: the next sending is about the lock alone.
+    // While a slot moves, a cluster refuses a command on two keys if it has only one of them: the next sending names only the lock.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
@@ -105,7 +105,10 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     else if (status !== "held" && status !== "miscounted") inRedis.refused(status !== "late" || !repeated);
   }
 
-  /** Where all calls have given up while this question was under way, it may have put the client back into the queue that it has left. */
+  /**
+   * All calls may have given up while this question was under way: then it may have put the client back into the queue that the client had
+   * left.
+   */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
     if (answer.status !== "busy" || !answer.waiting?.stands || line.head !== undefined) return;
@@ -121,14 +124,14 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
       return;
     }
     this.#copyMayArrive();
-    // Without a hold, the call that began the stay undoes the copies at its end.
+    // Without a hold, the call that began the stay undoes the copies when it ends.
     if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 
   #copyMayArrive(): void {
     if (this.#deadline === undefined) return;
     const { lock, wish, stay, heldCount } = this;
-    // A fair lock's first acquisition writes its own lease in place of that of a grant, and so may shorten one.
+    // The first acquisition of a fair lock replaces the lease of the grant by its own, so it may shorten the TTL.
     const writesTtl = lock.kind.recordsWaiters && heldCount === 0;
     stay.inRedis.copyMayArrive(this.#deadline, writesTtl ? wish.terms.leaseMs : undefined);
   }

@@ -27,8 +27,8 @@ import type { Wish } from "./wish.js";
 
 /**
  * Takes a lock for a caller: the first hold of a stay, or one more.
- * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError,
- * UnavailableError, WrongTypeError, ClientClosedError
+ * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError, UnavailableError,
+ * WrongTypeError, ClientClosedError
  * @see docs/internals/states.md#one-acquisition
  */
 export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: HoldResult<T>): Promise<T> {
@@ -46,25 +46,25 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
 }
 
 /**
- * One call that wants a lock, of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the
- * caller has a promise. To publish an event, to make an error, and to decide about a hold that was handed over or granted is left to
- * what follows that promise (`goesOn`, `outcome`), since only that runs in the caller's async context.
+ * One call for a lock of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the caller has a
+ * promise. Events, errors and decisions about a handed-over or granted hold wait for the code behind that promise (`goesOn`, `outcome`),
+ * because only that code runs in the caller's async context.
  */
 export class Acquisition extends Attempt {
   readonly #caller: Caller;
-  /** The stay that it has to do with first, and why. */
+  /** The stay that the call enters first, and why. */
   #entrance: Entrance;
-  /** Whether it has begun the stay, and so ends it unless it enters. */
+  /** Whether this call began the stay. If so, it ends the stay unless it enters. */
   #hasBegun = false;
-  /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
+  /** The stay in which the call has its turn: no other call of the same thread enters meanwhile. */
   #entered: Stay | undefined;
-  /** What it has acquired. */
+  /** The hold that the call has acquired. */
   #hold: Hold | undefined;
-  /** Whether the call has come to its end. */
+  /** Whether the call has ended. */
   isOver = false;
-  /** For the caller's async context. */
+  /** Work that has to run in the caller's async context. */
   #work: (() => void) | undefined;
-  /** Has the caller's promise go on. */
+  /** Makes the caller's promise continue. */
   #tell: (() => void) | undefined;
 
   /** @throws the error of a claim that cannot be met */
@@ -75,7 +75,7 @@ export class Acquisition extends Attempt {
     this.#entrance = entrance;
   }
 
-  /** @param tell called when something waits for the caller's async context, and at the end, be it twice */
+  /** @param tell called when work waits for the caller's async context, and at the end; it may be called twice */
   start(tell: () => void): void {
     this.#tell = tell;
     try {
@@ -85,12 +85,12 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** From now on it calls this instead. */
+  /** From now on this function is called instead. */
   tellBy(tell: () => void): void {
     this.#tell = tell;
   }
 
-  /** Does what waits for the caller's async context, and so is to be called there. @returns false at the end */
+  /** Runs the work that waits for the caller's async context; call it there. @returns false at the end */
   goesOn(): boolean {
     for (let work = this.#work; work !== undefined; work = this.#work) {
       this.#work = undefined;
@@ -99,7 +99,7 @@ export class Acquisition extends Attempt {
     return !this.isOver;
   }
 
-  /** What it has come to, for the caller: to be called in its async context. @throws what it has failed with */
+  /** The result for the caller; call it in the caller's async context. @throws the error that the call failed with */
   outcome(): Hold | undefined {
     const { lock, waiter } = this;
     if (this.state === "cancelled") throw forCaller(waiter.reason, lock, waiter);
@@ -119,7 +119,7 @@ export class Acquisition extends Attempt {
     this.#enter();
   }
 
-  /** Begins the stay, or waits for the call's turn in one that exists: called again each time that the waiter wakes. */
+  /** Begins the stay, or waits for the call's turn in an existing one. Runs again each time the waiter wakes. */
   #enter(): void {
     const { lock, wish, waiter } = this;
     const { by, stay, claim } = this.#entrance;
@@ -151,7 +151,7 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** One more hold of the stay. Under a chosen id the stay may have ended meanwhile, and the call begins the next one. */
+  /** Acquires one more hold of the stay. Under a chosen id the stay may have ended meanwhile: then the call begins the next stay. */
   #again(stay: Stay): void {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
@@ -169,7 +169,7 @@ export class Acquisition extends Attempt {
     );
   }
 
-  /** The first hold of a stay. A read beside its own write lock passes all that wait for it. */
+  /** Acquires the first hold of a stay. A read beside its own write lock passes all waiters. */
   #begin(): void {
     const { lock, wish } = this;
     this.#hasBegun = true;
@@ -195,7 +195,7 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** Runs on the waker's stack, and so must not throw. */
+  /** Runs on the stack of the code that wakes the call, so it must not throw. */
   #awake(): void {
     const taken = this.way?.taken();
     if (taken !== undefined) {
@@ -206,7 +206,7 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   * A hold that was handed over or granted. If this call was cancelled in the same moment, which the giver could not know, the hold is
+   * Takes a hold that was handed over or granted. The giver could not know if this call was cancelled at the same moment: then the hold is
    * released.
    */
   #takenOver(hold: Hold): void {
@@ -234,7 +234,7 @@ export class Acquisition extends Attempt {
     } else this.inCallersContext(() => this.#read(answer, command));
   }
 
-  /** It was not sent: its time is up, or its server answers no call. */
+  /** The command was not sent: the call's time is up, or its server answers no command. */
   override dismissed(error?: UnavailableError): void {
     if (error !== undefined) this.failForCaller(error);
     else {
@@ -273,14 +273,14 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
-    // A failure that ends the whole line cancels this call as well.
+    // A failure that ends the whole line also cancels this call.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.error = error;
     this.end("failed");
   }
 
-  /** @param byAnswer whether Redis has answered that it has the lock */
+  /** @param byAnswer whether Redis has answered that the call has the lock */
   protected end(state: AttemptState, byAnswer = false): void {
     const { lock, wish, waiter } = this;
     this.state = state;
@@ -302,7 +302,7 @@ export class Acquisition extends Attempt {
       stay.isBeginning = false;
       stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
-      // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
+      // This also removes the field from a fair queue, and passes the lock on if it was granted just now.
       if (this.state !== "entered") undoCopies(lock, stay, isQueued);
       stay.settled();
     }

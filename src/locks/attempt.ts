@@ -13,9 +13,9 @@ import { giveBack } from "./release.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 
 /**
- * The states of an acquisition. `waiting`: for something to ask for, or for its turn in a stay; `asking`: an attempt is under way;
- * `takingBack`: what it has in Redis is of no use and is being given back. The other five are ends: `refused`, as it may not wait; `over`,
- * as its time is up; `entered`, `cancelled`, `failed`.
+ * The states of an acquisition. `waiting`: it sleeps, or waits for its turn in a stay. `asking`: an attempt is under way. `takingBack`:
+ * what it has in Redis cannot be used and is being released. The other five are ends: `refused` (the call may not wait), `over` (its time
+ * is up), `entered`, `cancelled`, `failed`.
  * @see docs/internals/states.md#one-acquisition
  */
 export type AttemptState =
@@ -29,32 +29,38 @@ export type AttemptState =
   | "failed";
 
 /**
- * Asks Redis for one call, again and again but once at a time, in turn with the other commands of its stay. When the call is cancelled
- * meanwhile, the attempt that is under way goes on, and what it brings is given back in the background.
+ * Asks Redis for one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is cancelled during
+ * an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
  */
 export abstract class Attempt extends AcquireCommand {
-  /** Whether the call asks again under the same field once it has given back what it got too late. */
+  /** Whether the call asks again under the same field after it has released a lock that came too late. */
   protected asksAgain = true;
-  /** Where the call is on its way: see {@link AttemptState}. */
+  /** The call's current state. */
   protected state: AttemptState = "waiting";
-  /** What has ended the wait when the lock is free at the first question: not `free` once the call has waited for something else. */
+  /**
+   * The reason to report for the end of the wait if the first question finds the lock free. Not `free` once the call has waited for
+   * something else.
+   */
   protected freeMeans: WaitEnd = "free";
-  /** How the call waits; undefined where it asks once. */
+  /** How the call waits; undefined if it asks only once. */
   protected way: WayOfWaiting | undefined;
-  /** What the call has failed with. */
+  /** The error that the call failed with. */
   protected error: unknown;
-  /** How often an answer was `late`, or a leftover was found: after a few times the call fails. */
+  /** How many attempts were answered `late` or found a leftover: at `MOST_VAIN_TRIES` the call fails. */
   #vainTries = 0;
-  /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
+  /** Ends the call's turn among the commands of the stay. True: the turn is ended by `endTurn` of the stay's record. */
   #turn: (() => void) | true | undefined;
-  /** The call was cancelled while its latest attempt was under way: ends the background work. Undefined while the call waits for it. */
+  /**
+   * Set when the call is cancelled during its latest attempt: ends the background work. Undefined while the call still waits for the
+   * attempt.
+   */
   protected lateEnd: (() => void) | undefined;
 
-  /** The attempt has failed, or could not be made, and its call still waits for it. Ends the turn. */
+  /** The attempt failed or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
 
-  /** The attempt has not brought the lock: the call waits on, or ends. */
+  /** The attempt did not acquire the lock: the call waits on, or ends. */
   protected abstract busy(): void;
 
   protected abstract end(state: AttemptState): void;
@@ -70,9 +76,9 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Asks once it has its turn, so that it knows the count before it, and its server has room for it. One of several servers is asked without
-   * that, as it has little time to answer.
-   * @throws LeaseLostError for a stay that has ended before
+   * Sends an attempt once the call has its turn, and so knows the hold count before it, and once its server has room. A member of a red
+   * lock does not wait for room, because it has little time to answer.
+   * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {
     const { lock, wish, stay } = this;
@@ -89,7 +95,7 @@ export abstract class Attempt extends AcquireCommand {
     }
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
-    // Between two attempts, another command of the stay had its turn: a copy of it would take away what is asked for now.
+    // Another command of the stay ran between two attempts: a copy of it could release what this attempt acquires.
     if (wish.again && inRedis.mayBeLowered) {
       this.useless("copies");
       return;
@@ -119,7 +125,10 @@ export abstract class Attempt extends AcquireCommand {
     else turn?.();
   }
 
-  /** An attempt has changed nothing, or what it or a command before it has left in Redis is put right before the next. */
+  /**
+   * An attempt brought no hold. Either it changed nothing, or what it or an earlier command left in Redis is cleaned up before the next
+   * attempt.
+   */
   protected useless(outcome: "late" | "spent" | "leftover" | "copies"): void {
     const { lock, stay, wish, waiter } = this;
     this.endTurn();
@@ -137,7 +146,7 @@ export abstract class Attempt extends AcquireCommand {
       if (this.state === "cancelled") return;
       if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));
       else if (wish.timeoutMs !== undefined || !this.asksAgain) this.busy();
-      // A copy of the release would take away what is asked for next.
+      // A copy of the release could release what the next attempt acquires.
       else if (stay.inRedis.copiesUntilMs > 0 && (isClean || outcome === "copies")) throw unanswered(lock);
       else if (outcome === "leftover") this.#tryAgain();
       else if (waiter.over) this.busy();
@@ -157,7 +166,7 @@ export abstract class Attempt extends AcquireCommand {
     this.endTurn();
     if (shortfall === undefined) return;
     const error = notReplicated(lock.name, shortfall);
-    // A call for several servers does not wait for one that is slow to take its lock back.
+    // A member of a red lock does not wait for a server that is slow to release.
     if (wish.timeoutMs !== undefined) {
       reconcile(lock, stay, { goesOn: true });
       throw error;
@@ -174,15 +183,16 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Its time is up, or it may not wait. That the lock is taken, it says only if something has told so since it began: Redis, by an answer
-   * to it or to its line, or a hold of its own client. Otherwise it waits on to be told, for as long as for an answer at most, and then fails.
-   * @param goOn waits on; undefined where it has asked in vain, or may not be sent any more
+   * The call's time is up, or it may not wait. It reports the lock as taken only if it was told so since it began: by an answer from Redis
+   * to it or to its line, or by a hold of its own client. Otherwise it waits for such an answer, one command timeout at most, and then
+   * fails.
+   * @param goOn waits on; undefined if the call has asked in vain, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
     const { wish, waiter, way } = this;
     const { commands } = this.lock.client;
     const { timeoutMs = commands.timeoutMs } = wish;
-    // A call that waits for its turn is behind the one that begins the stay.
+    // A call that waits for its turn is behind the call that begins the stay.
     const telling = way ?? this.stay.waitsBy;
     if (waiter.cancelled) this.end("cancelled");
     else if (waiter.isTold || telling?.hasTold(waiter) === true || this.#isHeldHere()) {
@@ -199,33 +209,34 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    // Its own question comes only after that of the call before it, which has taken of its time.
+    // The call asks only after the call before it, which has used some of its time: so it asks once.
     wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }
 
-  /** A live hold of this client excludes the call. What the client believes of its own holds it believes here as well, without a question. */
+  /** A live hold of this client excludes the call. The client trusts its own holds without asking Redis, so this call does too. */
   #isHeldHere(): boolean {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
-    const isHeld = threads.excludedBy(stay, lock.otherId).some(({ live }) => live.length > 0);
-    // The others in line need not look once more.
-    if (isHeld) lines.of(lock.id)?.answers.taken(clock.monotonicMs());
-    return isHeld;
+    if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
+    // Saves the other calls in line the same check, and tells a call for several locks as well.
+    lines.of(lock.id)?.answers.taken(clock.monotonicMs());
+    this.waiter.told();
+    return true;
   }
 
   protected failForCaller(error: unknown): void {
     this.inCallersContext(() => this.fail(error));
   }
 
-  /** Ends the call at once; an attempt that is under way goes on in the background. */
+  /** Ends the call at once; an attempt under way goes on in the background. */
   readonly #cancelled = (): void => {
     if (this.state === "asking") this.#abandon();
     this.way?.failed(this.waiter.reason);
     this.end("cancelled");
   };
 
-  /** The call was cancelled while the attempt is under way: the client still waits for the attempt when it closes. */
+  /** The call was cancelled during an attempt: `close` still waits for the attempt. */
   #abandon(): void {
     const { lock, stay } = this;
     stay.unsettled();
@@ -241,7 +252,7 @@ export abstract class Attempt extends AcquireCommand {
     else this.failForCaller(error);
   }
 
-  /** The call was cancelled while its attempt was under way: what the answer brings is given back. */
+  /** Reads the answer for a cancelled call: a lock that it brings is released. */
   protected readLate(answer: AcquireAnswer, command: Exchanged<unknown>): void {
     const givenBack = this.#giveBack(answer, command);
     this.endTurn();
@@ -259,7 +270,7 @@ export abstract class Attempt extends AcquireCommand {
       case "free":
         return undefined;
       case "held": {
-        // The client closes: all that its stay has was declared lost, and is freed or left to its TTL together with this.
+        // The client is closing: all holds of its stay were declared lost, and this one is freed or left to its TTL with them.
         if (stay.loss?.reason === "closed") return undefined;
         if (command.shortfall !== undefined) return takeBack(lock, stay);
         const { token } = answer;
@@ -272,7 +283,7 @@ export abstract class Attempt extends AcquireCommand {
         try {
           if (refusal(this, answer, command) === "leftover") reconcile(lock, stay, { goesOn });
         } catch {
-          // The caller has heard that its call was cancelled.
+          // The caller already knows that its call was cancelled.
         }
         return undefined;
     }

@@ -8,21 +8,21 @@ import type { Wish } from "./wish.js";
 
 /** The thread that a call acts as, and the holds on its path. */
 export interface Claim {
-  /** The owner of what it acquires. */
+  /** The owner of the lock that the call acquires. */
   readonly thread: Thread<Stay>;
-  /** The hold on its path that it is to re-enter; undefined for a call that begins a stay, or that names its thread. */
+  /** The hold on its path that the call re-enters; undefined if the call begins a stay or names its thread. */
   readonly outer: Hold | undefined;
-  /** The write hold beside which it is to read; undefined for all but readers. */
+  /** The write hold beside which a reader reads; undefined for all other calls. */
   readonly kin: Hold | undefined;
   readonly scope: Scope | undefined;
 }
 
 /**
- * Decides which thread a call acts as, and which hold it re-enters: only a hold of a scope around it. Any other hold counts as a
- * stranger's, even one of the same thread: siblings that run at the same time could otherwise be in the lock together. See
+ * Decides which thread a call acts as, and which hold it re-enters: only a hold of a scope around it. Any other hold excludes the call,
+ * even one of the same thread; otherwise siblings that run concurrently could both be in the lock. See
  * docs/decisions/003-the-path-decides-re-entry.md.
- * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting would be for ever;
- * LeaseLostError when the hold to re-enter is over
+ * @throws NotHeldError for the threadId of a released or lost lease; ReentryError, UpgradeNotSupportedError where the call would wait for
+ * ever; LeaseLostError if the hold to re-enter is over
  * @param replaced a lost hold that a red lock acquires again
  * @see docs/internals/states.md#one-acquisition
  */
@@ -53,7 +53,7 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced:
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
-  // A stay that the scope's thread has in the lock, but not on this path, excludes the call, which gets another thread.
+  // If the scope's thread has a stay in the lock that is not on this path, the stay excludes the call: the call gets another thread.
   const thread =
     scope === undefined || scope.thread.stayIn(lock.id) !== undefined ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };
@@ -69,12 +69,12 @@ function claimById(lock: LockIdentity, threadId: number): Claim {
   return { thread, outer: undefined, kin: other, scope: undefined };
 }
 
-/** For a call that would enter the lock once more. @throws ReentryError */
+/** Refuses a second entry into a lock that is not reentrant. @throws ReentryError */
 export function assertReentrant({ name, kind }: LockIdentity): void {
   if (!kind.reentrant) throw new ReentryError(name, "this kind of lock is not reentrant");
 }
 
-/** The hold that the caller has of the other lock of the pair. */
+/** The caller's hold of the other lock of the pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
   return lock.otherId === undefined ? undefined : find(lock.otherId);
 }
@@ -93,10 +93,11 @@ function threadOf(lock: LockIdentity, threadId: number): Thread<Stay> {
 }
 
 /**
- * False while a hold outside the caller's path excludes the call, for example that of a sibling's body: the call waits until it ends.
- * @param outer the hold on the path that is to be entered
- * @param others the live holds of the stay, and of those beside it
- * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError when waiting would be for ever
+ * False while a hold outside the caller's path excludes the call, for example the hold of a sibling's body: the call waits until that hold
+ * ends.
+ * @param outer the hold on the path that the call enters
+ * @param others the live holds of the stay and of the stays beside it
+ * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError where the call would wait for ever
  */
 export function mayEnter(
   lock: LockIdentity,
@@ -109,10 +110,10 @@ export function mayEnter(
   const sibling = [...others].find((hold) => !scope.covers(hold));
   if (sibling?.bare) {
     const why =
-      "a lease that lock() or tryLock() returned is in between: pass { threadId: lease.threadId }, or call from inside lease.run()";
+      "this thread holds it by a lease from lock() or tryLock() too: pass { threadId: lease.threadId }, or call from inside lease.run()";
     throw new ReentryError(lock.name, why);
   }
-  // Two siblings that read and both want to write again would wait for each other.
+  // Two siblings that both read and want to write again would wait for each other.
   if (sibling !== undefined && lock.kind.half === "write" && scope.holdOf(lockId("read", lock.key))) {
     throw new UpgradeNotSupportedError(lock.name);
   }
@@ -124,7 +125,7 @@ function assertNotOver(lock: LockIdentity, hold: Hold): void {
   throw hold.loss ?? new LeaseLostError(lock.name, hold.stay.field, "released", hold.heldMs);
 }
 
-/** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
+/** The `asThread` scope that a bare hold of this call belongs to; none if the call acts as a new thread. */
 export function scopeOf(lock: LockIdentity, { form }: Wish, claim: Claim): Scope | undefined {
   const { current } = lock.client.threads;
   if (form !== "lock" || current === undefined || !current.isThread) return undefined;

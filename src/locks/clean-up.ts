@@ -6,20 +6,20 @@ import { reconcile } from "./reconciler.js";
 
 /**
  * The call has ended without a hold, but a copy of its acquisition may still take the lock in Redis: releases it in the background.
- * @param isRecorded whether the field may stand in the queue of a fair lock
+ * @param isRecorded whether the field may be in the queue of a fair lock
  */
 export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean): void {
   const { inRedis } = stay;
   if (inRedis.count > 0) return;
   if (isRecorded) inRedis.queued();
-  // A command of the stay is under way: its answer leads here again.
+  // A command of the stay is under way: its answer calls this function again.
   else if (inRedis.isChanging) return;
   if (inRedis.isDoubtful) reconcile(lock, stay);
 }
 
 /**
  * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While copies of its
- * commands may arrive, the stay is not over, and `reconcile` goes on.
+ * commands may arrive, `reconcile` goes on, and the stay has not ended.
  * @throws UnavailableError
  */
 export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Patience): Promise<void> {
@@ -31,7 +31,7 @@ export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Pa
   try {
     await inRedis.inTurn(() => sendRelease(lock, stay, { patience }));
   } catch (error) {
-    // The release was refused or never sent: Redis has what it had.
+    // The release was refused or never sent: the count in Redis is unchanged.
     if (inRedis.copiesUntilMs === 0) inRedis.keeps(count);
     throw error;
   } finally {
@@ -40,17 +40,14 @@ export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Pa
   }
 }
 
-/**
- * Releases what an acquisition took with too few replicas: by one command that the call waits for, and by `reconcile` if that fails. Never
- * rejects.
- */
+/** Releases a lock that too few replicas have. The call waits for one command; if that fails, `reconcile` goes on. Never rejects. */
 export async function takeBack(lock: LockIdentity, stay: Stay): Promise<void> {
   const { inRedis } = stay;
   let goesOn = true;
   stay.unsettled();
   try {
     await inRedis.inTurn(() => sendRelease(lock, stay, { goesOn, patience: { replicated: false } }));
-    // A replica may have the acquisition without having acknowledged it, and restores the lock if it is promoted.
+    // A replica may have the acquisition without having acknowledged it; it would restore the lock if promoted.
     goesOn = inRedis.copiesUntilMs > 0;
   } catch {
     // `reconcile` tries again.

@@ -4,33 +4,35 @@ import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";
 
-/** What a call has found that has to wait. */
+/** What a call that has to wait has found. */
 interface FoundHolder {
   /** "" when no holder was seen. */
   readonly holder: string;
   readonly ttlMs: number;
-  /** How many calls of its client stand before it. */
+  /** How many calls of its client are before it. */
   readonly behind: number;
 }
 
-/** What a call waits for that is to enter a stay once more. */
+/** What a call waits for before it can enter a stay again. */
 interface StayTurn {
   readonly stay: Stay;
   readonly mayEnter: () => boolean;
 }
 
-/** Tells a call as contended. To be called where the channel has subscribers, once for each call, and in the caller's async context. */
+/** Publishes the call as contended. Call it when the channel has subscribers, once for each call, in the caller's async context. */
 export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: FoundHolder): void {
   wish.isContended = true;
   const { client, name, kind } = lock;
   const ttlMs = found.holder === "" ? -1 : found.ttlMs;
   const own = client.holdsAs(found.holder);
-  const event = { ...client.about, name, kind: kind.name, ...found, ttlMs, own };
+  const { clientId, server } = client.about;
+  const { holder, behind } = found;
+  const event = { clientId, server, name, kind: kind.name, holder, behind, ttlMs, own };
   wish.waiter.toldContended(event);
   events.contended.publish(event);
 }
 
-/** The same for a call that has just begun to wait, if other calls of its client stand before it. */
+/** For a call that has just begun to wait: publishes it as contended if other calls of its client are before it. */
 export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
   const { lock, wish } = part;
   if (behind === 0 || wish.isContended) return;
@@ -40,7 +42,7 @@ export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
   tellContended(part, { holder: seen?.holder ?? "", ttlMs, behind });
 }
 
-/** The same for a call that waits for its turn in a stay of its own thread, unless it is only a command that it waits for. */
+/** For a call that waits for its turn in a stay of its own thread: publishes it as contended, unless it waits only for a command. */
 export function tellTurn(part: Part, { stay, mayEnter }: StayTurn): void {
   const { isContended, waiter } = part.wish;
   const behind = stay.before(waiter);

@@ -6,14 +6,13 @@ import type { Wish } from "./wish.js";
 
 const NONE: readonly Stay[] = [];
 
-/** What was given. */
+/** The grant or answer that the hold comes from. */
 type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
- * Records a hold that the stay was given, by Redis or by a hand-over.
- * @param at this moment, if the caller has just looked
- * @returns undefined when its lease is over already
- * @see docs/internals/states.md#one-acquisition
+ * Records a hold that the stay got from Redis or by a hand-over.
+ * @param at the current time, if the caller has just read it
+ * @returns undefined if its lease is already over
  */
 export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
@@ -28,11 +27,11 @@ export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): H
 }
 
 /**
- * As {@link enter}, by the answer `held` to the acquisition itself: the lock was free for it then, so that leases of this client that say
- * otherwise are lost. A hand-off and a grant do not prove that: Redis was not asked, or the message is about an older stay. Neither does an
- * answer that came after its own lease had ended: another call may have taken the lock since. One has it for certain if it was sent later,
- * and its answer `held` was heard earlier.
- * @returns undefined when its lease is over already, or another one has got the lock since
+ * As {@link enter}, for the answer `held` to the acquisition itself. The lock was free for this call then, so this client's leases that
+ * claim otherwise are lost. A hand-off and a grant prove less: Redis was not asked, or the message may be about an older stay. An answer
+ * that came after its own lease had ended proves nothing either: another call may have taken the lock since. That other call certainly has
+ * the lock if its acquisition was sent later and its answer `held` was read earlier.
+ * @returns undefined if its lease is already over, or another call has got the lock since
  */
 export function enterByAnswer(
   lock: LockIdentity,
@@ -40,7 +39,7 @@ export function enterByAnswer(
   wish: Wish,
   given: Pick<GivenHold, "takenAt" | "token">,
 ): Hold | undefined {
-  // A read beside its own write hold does not displace that.
+  // A read beside its own write hold does not displace that hold.
   const isFirst = stay.live.length === 0 && wish.kin === undefined;
   const others = isFirst ? lock.client.threads.excludedBy(stay, lock.otherId) : NONE;
   const isLater = ({ takenAt, provisional }: Hold) =>

@@ -8,21 +8,21 @@ import type { Wish } from "./wish.js";
 
 /** The identity under which a call acquires. */
 export interface Caller {
-  /** Chosen by the program, or of a live lease; undefined: decided by the path that the call lies on. */
+  /** Chosen by the program, or taken from a live lease; undefined: the call's path decides. */
   readonly threadId: number | undefined;
-  /** The thread of a call that is on no path. Default: a new one. */
+  /** Makes the thread of a call that is on no path. Default: a new thread. */
   readonly stranger?: () => Thread<Stay>;
-  /** Gets what the call fails with, before its caller does. */
+  /** Gets the error of a failed call, before the caller does. */
   readonly failed?: (error: unknown) => void;
 }
 
-/** Makes the call's result of its hold; undefined when it could not acquire the lock in the time that its wish allows. */
+/** Turns the hold into the call's result; undefined means that the lock was not acquired in time. */
 export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
- * The stay that a call has to do with first. `begin`: a new one. The other three exist already and belong to its thread, and the call waits
- * for its turn in them: `again`, to enter once more; `beside`, a write stay, to read beside it; `settle`, of a chosen id, which is just
- * ending in the other lock of the pair.
+ * The stay that a call enters first. `begin`: a new one. The other three already exist and belong to the call's thread, and the call waits
+ * for its turn in them. `again`: re-enters the stay. `beside`: reads beside this write stay. `settle`: waits until this stay of a chosen id
+ * in the other lock of the pair has ended.
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
@@ -33,13 +33,13 @@ export interface Entrance {
 }
 
 /**
- * Decides which stay a call enters, and begins one where that is its first.
- * @throws the reason of a cancelled wait; what `claimOf` throws
+ * Decides which stay a call enters; begins a new one if it has no other to enter first.
+ * @throws the reason of a cancelled wait; the errors of `claimOf`
  */
 export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entrance {
   if (wish.waiter.cancelled) throw wish.waiter.reason;
   const { threadId, stranger = newThread } = caller;
-  // Outside of any scope a call is on no path.
+  // Outside all scopes, a call is on no path.
   if (threadId === undefined && lock.client.threads.current === undefined) {
     const thread = caller.stranger === undefined ? new Thread<Stay>() : stranger();
     return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim: undefined };
@@ -58,7 +58,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     };
   }
   const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-  // Takes no turn: two calls that both took one would find each other under way, and wait for ever.
+  // Takes no turn: two calls that both took one would see each other as under way and wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
     const host = kin.stay;
@@ -67,17 +67,17 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim };
 }
 
-/** Begins to read beside a write lock. @returns undefined where the write lock is over, or its thread has begun to read since */
+/** Begins to read beside a write lock. @returns undefined if the write lock is over, or its thread has begun to read meanwhile */
 export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay | undefined {
   if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
   return lock.client.threads.begin(claim.thread, lock, claim.kin.stay);
 }
 
 /**
- * Asks whether it is a call's turn in a stay of its thread: nothing is under way there, and no holder excludes it. To be asked again each
- * time that its waiter wakes.
- * @returns `taken`: the call has to end the turn by `settled`, unless it came to `settle`; `none`: it may not wait any longer
- * @throws what `mayEnter` throws
+ * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked again
+ * each time the waiter wakes.
+ * @returns `taken`: the call must end the turn by `settled`, unless it came to `settle`; `none`: the call may not wait any longer
+ * @throws the errors of `mayEnter`
  */
 export function turnIn(
   { stay, by, mayEnter }: Entrance,
@@ -86,9 +86,9 @@ export function turnIn(
   let isTurn = false;
   let isLater = false;
   try {
-    // A waiter may have been cancelled since it was woken.
+    // The waiter may have been cancelled after it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
-    // Beyond its time it waits for a command of the stay only, and not for a body, which tells that the lock is taken.
+    // In overtime the call waits only for a command of the stay. It does not wait for a body: a body already proves that the lock is taken.
     isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);
@@ -100,25 +100,25 @@ export function turnIn(
 }
 
 /**
- * Notes in the wish why the call has not got its turn in a stay. That the lock is taken is known where the hold of another body excludes the
- * call, and while one is being released: any other command of the stay that is under way tells nothing yet.
- * @throws UnavailableError where the outcome of the last stay is unknown
+ * Records in the wish why the call has not got its turn in a stay. The lock is known to be taken if the hold of another body excludes the
+ * call, or while a hold is being released. Other commands under way prove nothing yet.
+ * @throws UnavailableError if the outcome of the last stay is unknown
  */
 export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: Entrance): void {
   const { field, innermost, inRedis, releases } = stay;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
     wish.unanswered = unanswered(lock);
-    // One of several servers may be asked again soon.
+    // A red lock may ask this server again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  // A live hold of its own thread has the lock; of one of several servers the call does not wait for the command that is under way.
+  // A live hold of the same thread has the lock. A member of a red lock does not wait for the command under way.
   const leftMs = innermost?.checkMs() ?? -1;
   const isHeldHere = leftMs > 0 && wish.timeoutMs !== undefined;
   if (releases > 0 || isHeldHere || !mayEnter()) wish.waiter.told();
   wish.saw(lock, field, leftMs);
 }
 
-/** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
+/** The stay of the chosen thread that is acquiring or releasing the other lock of the pair right now. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Stay | undefined {
   const other = lock.otherId === undefined ? undefined : thread.stayIn(lock.otherId);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
@@ -132,7 +132,7 @@ function always(): boolean {
   return true;
 }
 
-/** What an acquisition has come to. @param failed gets what it throws */
+/** The outcome of an acquisition. @param failed gets the error that it throws */
 export function outcomeOr<T>(failed: (error: unknown) => void, acquisition: { outcome(): T }): T {
   try {
     return acquisition.outcome();
@@ -142,7 +142,7 @@ export function outcomeOr<T>(failed: (error: unknown) => void, acquisition: { ou
   }
 }
 
-/** The result of a call whose claim could not be met. */
+/** The result of a call with a claim that could not be met. */
 export function neverBegun(
   lock: LockIdentity,
   { waiter, isPart }: Wish,

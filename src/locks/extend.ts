@@ -7,15 +7,15 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- * Sets the fixed lease of a hold to `leaseMs` from now on, in turn with the other commands of its stay. What is sent is a release that
- * keeps all holds, with the TTL that they need: so it is the same for each kind of lock, has a deadline, and may be repeated.
+ * Sets the fixed lease of a hold to `leaseMs` from now on, in turn with the other commands of its stay. Sends a release that keeps all
+ * holds, with the TTL that they need: this works for each kind of lock, has a deadline and may be repeated.
  * @throws TypeError for a lease that the watchdog renews; LeaseLostError, NotHeldError, UnavailableError
  * @see docs/internals/states.md#extending-a-lease
  */
 export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   if (hold.terms.renewed) throw watched(lock.name);
   const { stay } = hold;
-  /** Whether Redis may have something else than the holds need. */
+  /** Whether Redis may have a different lease from the one that the holds need. */
   let isOpen = false;
   stay.unsettled();
   try {
@@ -37,11 +37,11 @@ export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): P
 
 export function watched(name: string): TypeError {
   return new TypeError(
-    `the lease of lock "${name}" is renewed by the watchdog: only one that was taken with leaseMs can be extended`,
+    `the lease of lock "${name}" is renewed by the watchdog: only a lease that was taken with leaseMs can be extended`,
   );
 }
 
-/** Sends the command, with no other one of the stay under way. */
+/** Sends the command. No other command of the stay is under way. */
 async function sendExtension(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   const { stay } = hold;
   const { inRedis } = stay;

@@ -9,7 +9,7 @@ import { WaitInLine } from "./wait-in-line.js";
 import type { TakenHold } from "./way-of-waiting.js";
 import type { QueuePlace } from "./wish.js";
 
-/** First come, first served, across processes. Source: Redisson's RedissonFairLock. */
+/** Admits waiters in order of arrival, across processes. Source: Redisson's RedissonFairLock. */
 export const fairLock: LockKind = {
   ...reentrantLock,
   name: "fair-lock",
@@ -22,7 +22,7 @@ export const fairLock: LockKind = {
   wait: (part) => new WaitInQueue(part),
 };
 
-/** As {@link fairLock}, and as {@link nonReentrantLock}. Source: Redisson's RedissonNonReentrantFairLock. */
+/** A {@link fairLock} that is not reentrant, like {@link nonReentrantLock}. Source: Redisson's RedissonNonReentrantFairLock. */
 export const nonReentrantFairLock: LockKind = {
   ...fairLock,
   name: "non-reentrant-fair-lock",
@@ -30,40 +30,39 @@ export const nonReentrantFairLock: LockKind = {
 };
 
 /**
- * Waits in the lock's queue in Redis. A call that frees the lock gives it to the next in the queue and says so on a channel of that
- * waiter's client; the waiter is in when the message arrives.
+ * Waits in the lock's queue in Redis. The script that frees the lock grants it to the next waiter in the queue and publishes the grant on a
+ * channel of that waiter's client. The waiter enters when the message arrives.
  *
- * A field stands in a queue once in its life. Otherwise two could be in the lock: a message grants it to the field; the answer to the
- * field's own question overtakes the message, but comes after its lease, so that the call gives the lock back and queues again; another
- * owner takes the lock; then the message arrives and lets the call in. So a call that had to give the lock back waits on under another
- * field.
+ * A field is queued only once in its life. Otherwise two calls could be in the lock: a message grants the lock to the field; the answer to
+ * the field's own question overtakes the message but comes after its lease, so the call gives the lock back and queues again; another owner
+ * takes the lock; then the message arrives and lets the call in. So a call that had to give the lock back waits on under another field.
  *
- * Its line is its own: the call is the only one in it, and asks.
+ * The call has a line of its own and is the only one in it.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 class WaitInQueue extends WaitInLine implements FairWaiter {
   readonly key: string = this.lock.key;
   readonly channel: string = this.lock.channel;
   readonly holder: string = this.part.stay.field;
-  /** Under an id that the caller chose, the next field is the same. */
+  /** Under an id that the caller chose, the next field would be the same. */
   override readonly asksAgain: boolean = this.part.stay.thread.explicitId !== undefined;
   /**
-   * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
-   * chose, earlier stays had the same field.
+   * Whether the field has certainly been queued only once, so that a message is about this wait. Under an id that the caller chose, earlier
+   * stays had the same field.
    */
   #once = this.part.stay.thread.explicitId === undefined;
-  /** Where it stood by the newest answer, and when that was asked for. */
+  /** The place in the queue by the newest answer, and when that question was sent. */
   #place: QueuePlace | undefined;
-  /** A message says that this waiter was granted the lock. */
+  /** Whether a message says that this waiter was granted the lock. */
   #granted = false;
-  /** Whether messages may be about it. */
+  /** Whether messages may name this waiter. */
   #isExpected = false;
 
   constructor(part: Part) {
     const { lock, wish } = part;
     const { id, fairQueues, lines, subscriptions } = lock.client;
     super(part, new WaitLine(lock, undefined, lines.services, wish.waiter));
-    // A lock that is free as a rule costs no subscription, and no queue.
+    // An uncontended lock costs no subscription and no queue.
     if (!fairQueues.queues.has(lock.key) && !subscriptions.isOpen(clientChannel(lock.channel, id))) return;
     this.#isExpected = true;
     fairQueues.expect(this);
@@ -72,8 +71,8 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
   override refused(): boolean {
     const { place } = this.wish;
     if (place === undefined) return false;
-    // Only the first attempt may put the field into the queue. If it arrived more than once, its copies may have put the field there twice:
-    // the one answer does not tell.
+    // Only the first attempt may queue the field. If it arrived more than once, its copies may have queued the field twice: the one answer
+    // does not tell.
     if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
     this.#seen(place);
     this.lock.client.fairQueues.stands(this, place);
@@ -100,7 +99,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     this.wish.waiter.wake();
   }
 
-  /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
+  /** Enters if the lock was granted to this waiter and that is certain without asking; otherwise asks. */
   override taken(): TakenHold | undefined {
     if (!this.#granted || this.wish.waiter.cancelled) return undefined;
     this.#granted = false;
@@ -110,9 +109,9 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     return hold && { hold, by: "grant" };
   }
 
-  /** The next in the queue asks when the holder's lease is over: a holder that died publishes nothing. */
+  /** The head of the queue asks when the holder's lease is over, because a dead holder publishes nothing. */
   #seen(place: QueuePlace): void {
-    // An attempt that was sent after a sign of life may be answered before it: the older answer tells less.
+    // An attempt sent after a sign of life may be answered before it: the older answer tells less.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     this.line.answers.taken(place.sentAt.monotonicMs);

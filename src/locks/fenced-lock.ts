@@ -7,16 +7,16 @@ import type { Lock } from "./lock.js";
 import type { LockIdentity, LockKind } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
 
-/** A lock that gives a fencing token with each lease. Source: Redisson's RFencedLock. */
+/** A lock with a fencing token for each lease. Source: Redisson's RFencedLock. */
 export interface FencedLock extends Lock<FencedLease> {
   /**
-   * The latest token that was given out; null when none ever was.
+   * The latest token given out; null if there has been none.
    * @throws UnavailableError, WrongTypeError, ClientClosedError
    */
   getToken(): Promise<bigint | null>;
 }
 
-/** Each acquisition, a re-entry as well, draws the next number of a counter that lives beside the lock. */
+/** Each acquisition, also a re-entry, takes the next number of a counter stored beside the lock. */
 export const fencedLock: LockKind = {
   ...reentrantLock,
   name: "fenced-lock",

@@ -21,12 +21,11 @@ import { type SeenLock, seenLock } from "./seen-lock.js";
 
 type Looked = Parameters<typeof look>[0];
 
-/** A lock that has changed between `look` and the command is looked at again, after pauses that double up to this. */
+/** If the lock changed between `look` and the command, it is looked at again, after pauses that double up to this. */
 const LONGEST_PAUSE_MS = 32;
 
 /**
- * Frees a lock from the holders that it has now. The command names the fields that were seen, so that a repeat of it cannot remove the next
- * holder.
+ * Frees a lock from its current holders. The command names the fields that were seen, so a repeat cannot remove the next holder.
  * @returns false when it was free
  * @throws UnavailableError, WrongTypeError
  */
@@ -49,12 +48,11 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
       await tellStays(lock, holdersOf(seen), sentMs);
-      // Its holder may have released it since it was seen.
+      // `absent`: its holder may have released the lock after the look.
       if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
     }
-    // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
-    // are gone.
+    // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the seen fields are gone.
     if (repeated) {
       const gone = await goneOf(lock, seen);
       if (gone.length === holdersOf(seen).length) {
@@ -63,25 +61,25 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
-    // In a failover `look` may read from one server while the command goes to another one, in round after round.
+    // In a failover, `look` may read from one server and the command go to another, each time.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
 }
 
-/** It is loaded with the first lock that is freed by force, and so is no part of the kind. */
+/** Loaded with the first forced release, so it is not part of the kind. */
 function scriptOf({ half, recordsWaiters }: LockKind): Script<ForceUnlock, ForceUnlockAnswer> {
   if (half !== undefined) return half === "read" ? readForceUnlock : writeForceUnlock;
   return recordsWaiters ? fairForceUnlock : lockForceUnlock;
 }
 
-/** What has become of a lock that was seen: freed; free already; or its holders are others by now, and nothing was done. */
+/** The outcome for a lock that was seen: freed; already free; or its holders have changed, and nothing was done. */
 export type ForceUnlockOutcome = "released" | "absent" | "changed";
 
 /**
  * Frees a lock from the holders that an earlier look has seen, and from no others.
- * @throws TypeError for what is no state of a lock; InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+ * @throws TypeError if `state` is not the state of a lock; InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function forceUnlockSeen(client: Client, state: LockState): Promise<ForceUnlockOutcome> {
   const lock = seenLock(state);
@@ -124,8 +122,8 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
 }
 
 /**
- * Tells the stays of this client that were freed. One that has begun under a freed field while the command was under way may have been
- * freed with it, or may have begun after that: Redis is asked whether it has the field.
+ * Tells this client's stays that they were freed. A stay that began under a freed field while the command was under way may have been freed
+ * too, or may have begun later: Redis is asked whether it has the field.
  */
 async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
   const { client, key } = lock;
@@ -137,14 +135,14 @@ async function tellStays(lock: Looked, freed: readonly string[], sentMs: number)
     try {
       gone = await stillGone(lock, freed);
     } catch {
-      // Nothing is believed that was perhaps freed.
+      // The answer is missing: all these stays count as freed.
       beforeMs = Number.POSITIVE_INFINITY;
     }
   }
 }
 
 /**
- * Which of the holders that were seen a lock does not have any more, after a command whose outcome is open.
+ * Which of the seen holders a lock no longer has, after a command with an unknown outcome.
  * @throws UnavailableError with an unknown outcome
  */
 async function goneOf(lock: Looked, seen: Readonly<Record<string, string>>): Promise<readonly string[]> {

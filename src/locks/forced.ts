@@ -4,7 +4,7 @@ import { MODE_FIELD } from "../protocol/names.js";
 import type { CallSubject } from "../runtime/for-caller.js";
 
 /**
- * Tells that this client has freed a lock by force.
+ * Publishes that this client has freed a lock by force.
  * @param seen the fields that were freed
  */
 export function tellForced(

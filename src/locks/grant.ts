@@ -7,19 +7,16 @@ import type { LockIdentity } from "./lock-kind.js";
 import { confirm } from "./reconciler.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** When this part of the trust in a grant has passed, the hold gets its own lease. */
+/** After this share of the grant's trust, the hold gets its own lease. */
 const CONFIRMED_AFTER = 1 / 3;
-/**
- * A shorter lease is written at once: it could end before the wheel comes to it, and Redis would keep the lock for the whole time of
- * the grant.
- */
+/** A shorter lease is written at once: it could end before the timer wheel ticks, and Redis would keep the lock for the whole grant. */
 const SHORT_LEASE_MS = 500;
 
 /**
- * Enters a fair lock that a script of another owner has granted to this waiter for `grantMs`. The waiter's field stands in the queue once
- * in its life. At `place.sentAt` it had no grant yet, as Redis answered that question with `queued`; so the grant came later, and is
- * trusted for `grantMs` from then.
- * @returns undefined when the grant may be over, or cannot be trusted without asking Redis
+ * Enters a fair lock that another owner's script has granted to this waiter for `grantMs`. The waiter's field is queued only once in its
+ * life. At `place.sentAt` it had no grant yet, because Redis answered that question with `queued`. The grant came later, so it is trusted
+ * for `grantMs` from then.
+ * @returns undefined if the grant may be over, or cannot be trusted without asking Redis
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export function enterByGrant(
@@ -29,7 +26,7 @@ export function enterByGrant(
   place: QueuePlace,
 ): Hold | undefined {
   const { client } = lock;
-  // Where replicas must have the hold, the waiter asks: only the answer to its own command says what they have.
+  // Where replicas must have the hold, the waiter asks: only the answer to its own command shows what they have.
   if (!client.commands.dialect.grants) return undefined;
   // The connection was lost since: a server that took over may not have the grant.
   if (client.commands.resets !== place.resets) return undefined;
@@ -42,7 +39,7 @@ export function enterByGrant(
   if (hold === undefined) return undefined;
   const { leaseMs } = wish.terms;
   const delayMs = leaseMs < SHORT_LEASE_MS ? 0 : Math.min(leaseMs, leftMs(until, takenAt)) * CONFIRMED_AFTER;
-  // Where Redis has no field of it any more, the hold is lost: its field is never written again.
+  // If Redis no longer has the field, the hold is lost: the field is never written again.
   client.after(delayMs, () => {
     if (hold.state === "held" && hold.provisional) confirm(lock, stay);
   });

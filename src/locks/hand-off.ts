@@ -6,14 +6,14 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
 import type { Wish } from "./wish.js";
 
-/** With less trust left, Redis may not be told of the successor in time. */
+/** With less trust left, Redis might learn of the successor too late. */
 const LEAST_TRUST_MS = 500;
 
-/** Enters for a sleeping waiter when another call of its client hands the lock over. */
+/** A sleeping waiter that can take over the lock when another call of its client hands it over. */
 export class Heir {
   readonly #stay: Stay;
   readonly #wish: Wish;
-  /** What it has taken over. */
+  /** The hold that it has taken over. */
   hold: Hold | undefined;
 
   constructor(stay: Stay, wish: Wish) {
@@ -22,13 +22,13 @@ export class Heir {
   }
 
   /**
-   * @param takenAt this moment
-   * @returns undefined when it has to ask Redis
+   * @param takenAt the current time
+   * @returns undefined if the waiter has to ask Redis
    */
   inherit(takenAt: Instant, { end, stay: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
-    // Waiters of other clients sleep by the TTL that they have seen, and would oversleep the end of a shorter lease: it publishes no
-    // message.
+    // Waiters of other clients sleep for the TTL that they have seen. No message tells them of a shorter lease, so they would sleep past
+    // its end.
     if (terms.leaseMs < before.inRedis.longestLeaseMs) return undefined;
     const { thread, inRedis } = this.#stay;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
@@ -41,9 +41,9 @@ export class Heir {
 
 /**
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Only for
- * a hold that is the only one of its stay.
- * @returns the next hold, of which Redis is to be told; undefined when the lock is to be freed, as no call of this client may take over, or
- * other clients have their turn
+ * the only hold of a stay.
+ * @returns the next hold, which Redis has to be told about; undefined when the lock is to be freed, because no call of this client may take
+ * over or it is other clients' turn
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */
@@ -53,7 +53,7 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   const line = lineOf(lock);
   const heir = line?.heir;
   if (line === undefined || !(heir instanceof Heir) || settings.handOff === false) return undefined;
-  // An answer has shown a holder of another client: Redis does not have this hold any more, for example since the lock was freed by force.
+  // An answer has shown a holder of another client: Redis no longer has this hold, for example because the lock was freed by force.
   if (line.isElsewhere) return undefined;
   const at = now(clock);
   const chain = hold.stay.chain ?? new Chain(hold, at.monotonicMs);

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import type { LockSettings } from "../options.js";
 import { type LockIdentity, type LockKind, lockId, otherHalfId } from "./lock-kind.js";
 
-/** The key of what a program calls by a name. @throws InvalidNameError */
+/** The key for a name that a program uses. @throws InvalidNameError */
 export function keyFor(client: Client, name: string): string {
   const key = keyOf(name, client.settings.nameMapper);
   if (client.inCluster) checkClusterKey(key);

@@ -5,77 +5,79 @@ import { MODE_FIELD } from "../protocol/names.js";
 import { readCounter, readHoldCount } from "../protocol/stored-numbers.js";
 import { look } from "./look.js";
 
-/** A permit of a permit-expirable semaphore that is out. */
+/** A permit of a permit-expirable semaphore that is taken. */
 export interface TakenPermit {
-  /** As the semaphore calls it: 32 hexadecimal digits. */
+  /** Its id as returned by `acquire`: 32 hexadecimal digits. */
   readonly id: string;
-  /** Milliseconds until it returns by itself; -1 of a permanent one. */
+  /** Milliseconds until it returns by itself; -1 for a permanent permit. */
   readonly endsInMs: number;
 }
 
-/** The kinds of locks that are told apart by what is stored; the halves of a pair are one key. */
+/**
+ * The kinds of locks that can be told apart by what is stored. The two locks of a read-write pair share a key, so they count as one kind.
+ */
 export type StoredLockKind = "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
 
 /** What is stored about a lock, a semaphore or a latch. */
 export interface LockState {
-  /** As the program calls it. */
+  /** The name that the program uses. */
   readonly name: string;
   /** The key in Redis. */
   readonly key: string;
   /**
-   * What the stored state looks like: `none` when the lock is free. A fair lock without waiters is stored as any other, and so is a `lock`
-   * here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable semaphore of which
-   * no permit is out.
+   * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like any other, so
+   * it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
+   * semaphore without taken permits.
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /**
-   * The holders as stored: `<client id>:<thread id>`, or `<client id>:next` of a client that waits and was given the lock, which it takes
-   * within 1.5 s; with `:write` behind those of a write lock. None of a semaphore or a latch.
+   * The holders as stored: `<client id>:<thread id>`, with `:write` appended for a write lock. `<client id>:next` is a waiting client that
+   * was granted the lock and takes it within 1.5 s. Empty for a semaphore or a latch.
    */
   readonly holders: readonly string[];
-  /** How often each holder holds it; NaN where another program has written something that is no count. */
+  /** How often each holder holds it; NaN if another program has written something that is not a count. */
   readonly holdCounts: Readonly<Record<string, number>>;
-  /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
+  /** Milliseconds until the key expires; -2 when the lock is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
-  /** The waiters of a fair lock, the next first. Those of a plain, non-reentrant, fenced or write lock are in `waitingClients`. */
+  /** The waiters of a fair lock, the next one first. Waiters of plain, non-reentrant, fenced and write locks are in `waitingClients`. */
   readonly queue: readonly string[];
   /**
-   * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in their order: the first is the next that is given it,
-   * whichever of its calls that serves. The first 1,000; none of more than 10,000. A lock that is free may have some for a moment. One that
-   * has died stands here until it is passed over, ten minutes at most after somebody has waited last. JVMs, and what waits for other kinds
-   * of locks, never stand here.
+   * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
+   * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may list some
+   * for a moment. A dead client stays listed until it is passed over, at most ten minutes after the last wait of any client. JVMs and
+   * waiters for other kinds of locks are never listed.
    *
-   * Of a semaphore of either kind, the clients that wait for permits: the first for which there are enough is the next that is told its turn.
-   * A client stands here once for each number of permits that its calls want, from when another client was faster than it, or it knows that
-   * others wait: a single one that waits never does.
+   * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
+   * A client is listed once for each number of permits that its calls want, as soon as another client was faster or it knows that others
+   * wait. So a client that waits alone is never listed.
    */
   readonly waitingClients: readonly string[];
-  /** How many places `waitingClients` would have, with those that it has no room for. */
+  /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   * How many processes wait for the release of the lock, at least: those that listen to its channel, for some ten seconds after they have
-   * waited as well, or as many as there are `waitingClients` where those are more, as of them the first two alone listen there. Waiters of
-   * fair and spin locks do not. In a cluster with sharded messages only those that are connected to the master are counted.
-   * Absent where the number cannot be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
+   * How many processes wait for the release of the lock, at least. Counts those that listen to its channel, including for some ten seconds
+   * after a wait; or `waitingClients` if that is more, because only the first two of these listen there. Waiters of fair and spin locks are
+   * not counted. In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known:
+   * with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
-  /** The latest fencing token; null when none was ever given out, and where the counter holds no number. */
+  /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */
   readonly token: bigint | null;
-  /** What the fencing counter holds in place of a number, so that the lock can not be acquired as a fenced one. Absent otherwise. */
+  /** The content of the fencing counter if it is not a number; then the lock cannot be acquired as a fenced lock. Absent otherwise. */
   readonly foreignToken?: string;
-  /** The holders that belong to the client that asked. */
+  /** The holders that belong to the inspecting client. */
   readonly ownHolders: readonly string[];
-  /** True when its only holder is `<client id>:0`: it was released, and its key was left for a while. */
+  /** True when its only holder is `<client id>:0`: the lock was released, and its key is kept for a while. */
   readonly kept: boolean;
-  /** How many permits a semaphore has to give, or how far a latch is to be counted down. Absent for a lock. */
+  /** How many permits a semaphore has available, or the remaining count of a latch. Absent for a lock. */
   readonly available?: number;
-  /** The leased permits of a permit-expirable semaphore, the first to return first: 1,000 at most. Absent for all others. */
+  /** The leased permits of a permit-expirable semaphore, soonest to return first; at most 1,000. Absent for all others. */
   readonly taken?: readonly TakenPermit[];
-  /** How many permits of a permit-expirable semaphore are out, those included that `taken` has no room for. Absent for all others. */
+  /** How many permits of a permit-expirable semaphore are taken, including those beyond the limit of `taken`. Absent for all others. */
   readonly takenCount?: number;
 }
 
-/** Of a lock that was released, and whose key is left for a while: no thread has the id 0. */
+/** The holder of a released lock with a kept key: no thread has the id 0. */
 const KEPT = /^[0-9a-f-]{36}:0$/;
 
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
@@ -119,7 +121,7 @@ function tokenOf(stored: string | null): Pick<LockState, "token" | "foreignToken
     : { token: token ?? null };
 }
 
-/** What is told of a semaphore or a latch alone. */
+/** The facts that only a semaphore or a latch has. */
 interface CountFacts {
   readonly kind: "semaphore-or-latch" | "permit-expirable-semaphore";
   readonly counts: Pick<LockState, "available" | "taken" | "takenCount">;
@@ -133,14 +135,14 @@ function permitsOf({ permits }: LockRecord): CountFacts | undefined {
   return { kind: "permit-expirable-semaphore", counts: { available: count + expired, taken, takenCount } };
 }
 
-/** What tells the kinds of locks apart. */
+/** The stored facts that tell the kinds of locks apart. */
 interface Evidence {
   readonly mode?: string | undefined;
   readonly queue: readonly string[];
   readonly token: string | null;
 }
 
-/** Of a lock that is held, or queued for. */
+/** For a lock that is held or has a queue. */
 export function kindOf({ mode, queue, token }: Evidence): StoredLockKind {
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";

@@ -5,22 +5,22 @@ import type { HoldState } from "../threads/held.js";
 import type { Hold } from "../threads/stay.js";
 import type { SingleLock } from "./single-lock.js";
 
-/** One lock of several, and what is held of it. */
+/** One of the locks, and its hold. */
 export interface JointMember {
   readonly lock: SingleLock;
   readonly hold: Hold;
 }
 
 /**
- * Holds of several locks that count as one: held while at least `quorum` of them are. A loss is final, whatever becomes
- * of the single holds.
+ * Holds of several locks that count as one: held while at least `quorum` of them are. A loss is final, whatever happens to the single
+ * holds.
  */
 export class JointHold {
   readonly name: string;
   readonly locks: readonly SingleLock[];
   readonly quorum: number;
   readonly #holds = new Map<SingleLock, Hold>();
-  /** The hold that was taken first, whatever has become of it. */
+  /** The hold that was taken first, whatever has happened to it. */
   readonly #first: Hold | undefined;
   #released = false;
   #loss: LeaseLostError | undefined;
@@ -68,17 +68,17 @@ export class JointHold {
     return this.#abort.signal;
   }
 
-  /** What is held of a lock, or was. */
+  /** The current or former hold of a lock. */
   of(lock: SingleLock): Hold | undefined {
     return this.#holds.get(lock);
   }
 
-  /** The same for a body: what is missing of a lease that goes on will be taken yet. */
+  /** As `of`, for a body: a missing member of a live lease may still be acquired. */
   find(lock: SingleLock): Hold | "to come" | undefined {
     return this.#holds.get(lock) ?? (this.state === "held" ? "to come" : undefined);
   }
 
-  /** A lock that was missing is held as well, or again. */
+  /** A missing lock is now held, for the first time or again. */
   put({ lock, hold }: JointMember): void {
     this.#holds.set(lock, hold);
     this.#acquaint();
@@ -90,13 +90,13 @@ export class JointHold {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
     if (leftMs > 0) return leftMs;
-    // Its owner may have released them one by one.
+    // Its owner may have released the holds one by one.
     if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;
   }
 
-  /** The same for whoever only looks: it changes nothing. @param at default: this moment, on the clock of each hold's client */
+  /** As `checkMs`, but changes nothing. @param at default: the current time on the clock of each hold's client */
   believedMs(at?: Instant): number {
     return this.#isOver ? 0 : this.#ofQuorumMs((hold) => hold.believedMs(at));
   }
@@ -105,7 +105,7 @@ export class JointHold {
     return this.#released || this.#loss !== undefined;
   }
 
-  /** For how long enough of the holds are left, if each is for so long. */
+  /** Milliseconds for which at least `quorum` holds last, given the time left of each. */
   #ofQuorumMs(leftMsOf: (hold: Hold) => number): number {
     const left = [...this.#holds.values()].map(leftMsOf).sort((a, b) => b - a);
     return left[this.quorum - 1] ?? 0;
@@ -116,7 +116,7 @@ export class JointHold {
     this.#released = true;
   }
 
-  /** The releases of the single holds may have found that there was nothing to release any more. */
+  /** The releases of the single holds may have found nothing left to release. */
   wasReleased(): void {
     if (this.#loss === undefined && this.#tooManyLost()) this.#lose();
   }
@@ -126,7 +126,7 @@ export class JointHold {
     return holds.filter(({ loss }) => loss === undefined).length < this.quorum;
   }
 
-  /** So that the threadId of one of the stays stands for all of them. */
+  /** Makes the stays companions, so that the threadId of one stands for all. */
   #acquaint(): void {
     const stays = [...this.#holds.values()].map(({ stay }) => stay);
     for (const stay of stays) {
@@ -136,36 +136,36 @@ export class JointHold {
   }
 
   #follow({ signal }: Hold): void {
-    // An end that came between two looks at the clock is told to nobody who listens only now.
+    // A listener added only now would not hear that the hold ended between two clock reads.
     if (signal.aborted) this.checkMs();
     else signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // How long ago each was lost, the first first. The clocks of their clients may differ. In the same millisecond what a clock has ended was
-    // over before anything was done.
+    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, a loss by the
+    // clock comes first.
     const losses = holds
       .flatMap(({ loss, heldMs }) =>
         loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],
       )
       .sort((a, b) => b.agoMs - a.agoMs || Number(isByTime(b.loss)) - Number(isByTime(a.loss)));
-    // Looking at the holds may have made one of them tell of its loss, whereupon this was done already.
+    // Reading the holds may have published a loss and so run this method already.
     if (this.#loss !== undefined) return;
-    // With this one, too few were left.
+    // The loss that left too few holds.
     const { loss, agoMs = 0 } = losses[holds.length - this.quorum] ?? {};
     const { reason = "released" } = loss ?? {};
     const heldMs = this.heldMs - agoMs;
     this.#loss = frameless(
       () => new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: loss }),
     );
-    // What is left of it may not be kept from others until somebody releases it.
+    // The remaining holds must not keep others out until a release.
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);
   }
 }
 
-/** Whether a clock has ended it. */
+/** Whether a clock ended it. */
 function isByTime({ reason }: LeaseLostError): boolean {
   return reason === "expired" || reason === "unreachable" || reason === "max-hold";
 }

@@ -29,7 +29,7 @@ export class JointLease extends AnyLease implements Lease {
   readonly #note: string | undefined;
   #releasing: Promise<void> | undefined;
 
-  /** @param said what the call and the client that made the lock say about its bodies */
+  /** @param said what the call, and the client that made the lock, say about its bodies */
   constructor(hold: JointHold, kind: string, { about, around, note }: Said) {
     super();
     this.#hold = hold;
@@ -46,7 +46,7 @@ export class JointLease extends AnyLease implements Lease {
     return this.#hold.name;
   }
 
-  /** Of the first member that is held: it stands for the others as well. */
+  /** The threadId of the first member that is held: it stands for the others too. */
   get threadId(): number {
     const { members } = this.#hold;
     const { hold } = members.find((member) => member.hold.state === "held") ?? members[0] ?? {};
@@ -61,7 +61,7 @@ export class JointLease extends AnyLease implements Lease {
     return this.#hold.holders;
   }
 
-  /** In the scope of each member, also one that is held again only later. */
+  /** Runs in the scope of each member, including members that are acquired again only later. */
   protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const around = this.#around;
     const run = around === undefined ? body : this.#surrounded(around, body);
@@ -93,7 +93,7 @@ export class JointLease extends AnyLease implements Lease {
     await this.unlock();
   }
 
-  /** Asks all members; as soon as enough of them have the new lease, it is theirs together. */
+  /** Extends all members; done as soon as a quorum of them has the new lease. */
   async extend(leaseMs: number): Promise<void> {
     checkLease(leaseMs);
     const { members } = this.#hold;
@@ -102,12 +102,12 @@ export class JointLease extends AnyLease implements Lease {
     const failures = await this.#extendEnough(members, leaseMs);
     this.#assertHeld();
     if (failures.length === 0) return;
-    // Enough members are held: that one is lost is no loss of the lease.
+    // A quorum is held: losing one member does not lose the lease.
     const isLoss = (error: unknown) => error instanceof LeaseLostError || error instanceof NotHeldError;
     throw forCaller(failures.find((error) => !isLoss(error)) ?? failures[0], this.#subject);
   }
 
-  /** @returns why not enough members could be extended */
+  /** @returns the errors if too few members could be extended */
   #extendEnough(members: readonly JointMember[], leaseMs: number): Promise<readonly unknown[]> {
     const { quorum } = this.#hold;
     const failures: unknown[] = [];
@@ -155,13 +155,13 @@ export class JointLease extends AnyLease implements Lease {
     events.releaseFailed.publish({ ...this.#about, name, kind: this.#kind, holder, error });
   }
 
-  /** Tries all members, whatever becomes of each. */
+  /** Releases all members, even if some releases fail. */
   async #release(): Promise<void> {
     const { members, quorum } = this.#hold;
     this.#hold.release();
     const failures = await releaseAll(members);
     this.#hold.wasReleased();
-    // It may have been lost before, or be found to be only now.
+    // The lease may have been lost before, or the release has found that only now.
     const { loss } = this.#hold;
     if (loss !== undefined) {
       throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });
@@ -172,7 +172,7 @@ export class JointLease extends AnyLease implements Lease {
 
 showInLogs(JointLease, "Lease");
 
-/** @returns why some could not be released */
+/** @returns the errors of failed releases */
 export async function releaseAll(members: readonly JointMember[]): Promise<readonly unknown[]> {
   const releases = members.map(({ lock, hold }) => lock.release(hold));
   const results = await Promise.allSettled(releases);

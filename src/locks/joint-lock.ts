@@ -16,18 +16,18 @@ import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, type SeenObstacle, Wish } from "./wish.js";
 
-/** One call that wants several locks at once. */
+/** One call for several locks at once. */
 export interface JointCall {
   readonly options: LockOptions;
   readonly form: Wish["form"];
   readonly waits: boolean;
   readonly waiter: Waiter;
-  /** How often Redis was asked. */
+  /** How many times Redis was asked. */
   attempts: number;
   obstacle: SeenObstacle | undefined;
-  /** What has ended the wait: of the lock that was waited for last. */
+  /** What ended the wait for the lock that was waited for last. */
   waitEndedBy: WaitEnd;
-  /** The locks that were told as contended. */
+  /** The locks that were published as contended. */
   readonly contended: Set<SingleLock>;
 }
 
@@ -41,7 +41,7 @@ export abstract class JointLock implements Lock {
   readonly #subject: CallSubject & { readonly kind: { readonly name: string } };
   readonly #waitsFor: WaitsFor;
 
-  /** @param client that the lock was made by */
+  /** @param client the client that made the lock */
   constructor(
     kind: string,
     members: readonly [SingleLock, ...SingleLock[]],
@@ -64,11 +64,11 @@ export abstract class JointLock implements Lock {
 
   /**
    * Takes enough of the locks, or none.
-   * @returns undefined when they were not to be had in the time that the call allows
+   * @returns undefined if that was not possible in the time that the call allows
    */
   protected abstract take(call: JointCall): Promise<readonly JointMember[] | undefined>;
 
-  /** The locks are held from now on. */
+  /** Called once the locks are held. */
   protected taken(_hold: JointHold, _lease: JointLease, _call: JointCall): void {}
 
   async lock(options: LockOptions = {}): Promise<Lease> {
@@ -102,7 +102,7 @@ export abstract class JointLock implements Lock {
     return { ran: true, value: await outcome.use(() => body(outcome)) };
   }
 
-  /** Tries all members, and rejects with the first failure if too few were released. None is when too few are held. */
+  /** Releases all members; rejects with the first error if too few could be released. Releases none if too few are held. */
   async unlock(threadId?: number): Promise<void> {
     if (threadId !== undefined) checkThreadId(threadId);
     const ids = new Map(this.members.map((member) => [member, this.#idFor(member, threadId)]));
@@ -152,8 +152,8 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   * Who the caller is for one of the locks: the threadId of a joint lease stands for a stay in each.
-   * @throws LeaseLostError where this lock is not held along with the others
+   * The threadId of the caller for one of the locks: the threadId of a joint lease stands for a stay in each lock.
+   * @throws LeaseLostError if this lock is not held along with the others
    */
   protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {
     const id = this.#idFor(lock, threadId);
@@ -180,7 +180,7 @@ export abstract class JointLock implements Lock {
     return wish;
   }
 
-  /** What the wish has met is what the call has met. */
+  /** Adds what a member's wish has met to the call. */
   protected note(call: JointCall, lock: SingleLock, wish: Wish): void {
     const { attempts, obstacle, waits, waitEndedBy, isContended } = wish;
     call.attempts += attempts;
@@ -233,7 +233,7 @@ export abstract class JointLock implements Lock {
     }
   }
 
-  /** For the event. */
+  /** The start of the call, for the event. */
   #begun(options: LockOptions) {
     const { watchdogMs } = options;
     const beatMs = watchdogMs === undefined ? this.settings.watchdogMs : rungOf(watchdogMs);
@@ -243,7 +243,7 @@ export abstract class JointLock implements Lock {
     return { client: { about: this.#about }, name, kind: kind.name, terms };
   }
 
-  /** For the event, which tells the error that the caller gets. */
+  /** For the event, which carries the same error as the caller gets. */
   async #takeLease(call: JointCall): Promise<JointLease | undefined> {
     try {
       return this.#leaseOf(await this.take(call), call);
@@ -255,7 +255,7 @@ export abstract class JointLock implements Lock {
   #leaseOf(members: readonly JointMember[] | undefined, call: JointCall): JointLease | undefined {
     const { waiter } = call;
     if (members === undefined) {
-      // None of the servers has said that a lock is taken.
+      // No server has said that a lock is taken.
       if (waiter.isTold) return undefined;
       throw this.members[0].identity.client.commands.failures.untold(waiter.waitedMs, call.attempts > 0);
     }
@@ -273,7 +273,7 @@ export abstract class JointLock implements Lock {
     return lease;
   }
 
-  /** Asks all members; that too few answer is told as the first failure. */
+  /** Asks all members. If too few answer, throws the first error. */
   async #ask<T>(question: (member: SingleLock) => Promise<T>): Promise<readonly T[]> {
     const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
@@ -281,7 +281,7 @@ export abstract class JointLock implements Lock {
     return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   }
 
-  /** The greatest number that enough members reach. */
+  /** The greatest number that at least `quorum` members reach. */
   #common(numbers: readonly number[]): number {
     return numbers.toSorted((a, b) => b - a)[this.quorum - 1] ?? 0;
   }
@@ -289,7 +289,7 @@ export abstract class JointLock implements Lock {
 
 showInLogs(JointLock, "Lock");
 
-/** Releases behind the scenes what is not wanted any more. */
+/** Releases members in the background that are no longer needed. */
 export function giveBack(members: readonly JointMember[]): void {
   for (const member of members) {
     member.lock.identity.client.inBackground(() => releaseAll([member]));

@@ -4,15 +4,14 @@ import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
 
 /**
- * The locks that a joint lock is made of, each once, in the one order in which everybody takes them: by server and
- * key.
+ * The distinct locks of a joint lock, in the order in which every client takes them: by server and key.
  * @throws TypeError
  */
 export function jointMembers(locks: readonly Lock[], what: string): readonly [SingleLock, ...SingleLock[]] {
   const members = new Map<string, SingleLock>();
   for (const lock of locks) {
     if (!(lock instanceof LeaseLock)) {
-      throw new TypeError(`${what} is made of single locks of holdfast, got ${describe(lock)}`);
+      throw new TypeError(`${what} takes only single locks of holdfast, got ${describe(lock)}`);
     }
     const place = placeOf(lock);
     const known = members.get(place);
@@ -29,12 +28,12 @@ export function jointMembers(locks: readonly Lock[], what: string): readonly [Si
   return [first, ...others];
 }
 
-/** Two clients may be connected to one server; a key there is one lock all the same. */
+/** Two clients may be connected to one server; a key there is still one lock. */
 function placeOf({ identity }: SingleLock): string {
   return JSON.stringify([identity.client.commands.server, identity.key]);
 }
 
-/** By its class, where it has one: a joint lock, a semaphore, a client of Redis. */
+/** Names the value by its class if it has one: a joint lock, a semaphore, a Redis client. */
 function describe(lock: unknown): string {
   const named = typeof lock === "object" ? lock?.constructor?.name : undefined;
   return named === undefined || named === "Object" ? shown(lock) : named;

@@ -6,37 +6,37 @@ import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
- * Releases a hold, and lets the key stay for `keepForMs`: until then nobody else gets the lock.
- * @throws TypeError where that is not possible: nothing is released then; what {@link release} throws
+ * Releases a hold and keeps its key for `keepForMs`: until then no other owner gets the lock.
+ * @throws TypeError if that is not possible: then nothing is released; also the errors of {@link release}
  * @see docs/internals/states.md#one-release
  */
 export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { name, kind } = lock;
   if (kind.keep === undefined) throw notKept(name, `a ${kind.name} can not be kept`);
   const { state, stay } = hold;
-  // A hold whose release was begun, or that is lost, has no part in it any more.
+  // A hold that is lost or being released is not affected by the stay's other holds.
   if (state === "held" && stay.live.length > 1) throw notKept(name, "its thread has other holds of it");
   if (state === "held" && stay.entering > 0) {
-    throw notKept(name, "another call of its thread is just entering it once more");
+    throw notKept(name, "another call of its thread is re-entering it");
   }
   try {
     await release(lock, hold, keepForMs);
   } finally {
-    // To keep a lock does not look into its queue, where this client waits since before the lock was handed over inside it: a release of
-    // another client would give it the lock, which no call takes.
+    // `lock-keep` does not look into the queue. This client may still have a place there, from before the lock was handed over inside it: a
+    // release of another client would grant it the lock, and no call would take it.
     if (lock.queues) leaveQueue(lock);
   }
 }
 
-/** @param what has not been done with the lock. Default: it was not released */
+/** @param what what was not done with the lock. Default: it was not released */
 export function notKept(name: string, why: string, what = "released"): TypeError {
   const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
   return new TypeError(`lock "${name}" was not ${what}: ${why}, and ${lasts}`);
 }
 
 /**
- * Of a call that is about to take a lock.
- * @throws TypeError for a `keepForMs` that has no meaning there
+ * Checks `keepForMs` of a call that is about to take a lock.
+ * @throws TypeError if `keepForMs` has no meaning for the call
  */
 export function checkKept(
   keepForMs: number,

@@ -4,7 +4,7 @@ import { HeldLease, type Lease } from "../lease.js";
 import { JointLease } from "./joint-lease.js";
 import { lockIds } from "./lock-kind.js";
 
-/** The lease of the innermost body around the caller that has a lock of this key, unless that was released. */
+/** The lease of the innermost body around the caller that has a lock with this key, unless it was released. */
 export function leaseHere(client: Client, key: string): Lease | undefined {
   for (const lease of client.threads.current?.leasesOf(lockIds(key)) ?? []) {
     const isLease = lease instanceof HeldLease || lease instanceof JointLease;
@@ -15,6 +15,6 @@ export function leaseHere(client: Client, key: string): Lease | undefined {
 
 /** @throws NotHeldError, LeaseLostError */
 export function assertLocked(name: string, lease: Lease | undefined): void {
-  if (lease === undefined) throw new NotHeldError(name, "no body around this call has it");
+  if (lease === undefined) throw new NotHeldError(name, "no body around this call holds it");
   lease.assertHeld();
 }

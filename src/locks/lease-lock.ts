@@ -27,7 +27,7 @@ import { release } from "./release.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, Wish } from "./wish.js";
 
-/** The engine of all locks that are one key with a lease; its {@link LockIdentity} says which kind it is. */
+/** The engine of all locks that are one key with a lease; its {@link LockIdentity} names the kind. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, Lock<L> {
   readonly around: Around | undefined;
   readonly #lock: LockIdentity;
@@ -42,7 +42,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     this.#leaseClass = leaseClass;
   }
 
-  /** For the locks that are made of several. */
+  /** For joint locks. */
   get identity(): LockIdentity {
     return this.#lock;
   }
@@ -110,7 +110,10 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     await release(this.#lock, hold);
   }
 
-  /** The hold that an unlock in Redisson's style means: the innermost of the thread, or of this very `asThread`. */
+  /**
+   * The hold that an unlock in Redisson's style refers to: the innermost hold of the thread, or of the `asThread` call directly around the
+   * caller.
+   */
   toUnlock(threadId: number | undefined): Hold | undefined {
     const { client, id } = this.#lock;
     return threadId === undefined
@@ -151,7 +154,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
         : client.threads.find(threadId)?.stayIn(id);
     // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (stay === undefined) return 0;
-    // The lock was handed over: Redis gets the field of this stay by `lock-succeed`, which holds the turn until it is answered.
+    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until it is answered.
     if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
     return Number((await this.look()).fields[stay.field] ?? 0);
   }
@@ -160,7 +163,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return (await this.look()).ttlMs;
   }
 
-  /** All that Redis has about it. */
+  /** All that Redis stores about the lock. */
   protected async look(): Promise<LockRecord> {
     const lock = this.#lock;
     lock.client.assertOpen(lock);
@@ -194,12 +197,12 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return lease;
   }
 
-  /** Keeps a bare lease that was taken in `asThread` until that ends, so that the caller need not keep it. */
+  /** Refers to a bare lease that was taken in `asThread` until that body ends, so that the caller need not. */
   keep(hold: Hold, lease: object): void {
     if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
   }
 
-  /** The scope of the caller if it is one that `asThread` opened. */
+  /** The scope of the caller, if `asThread` opened it. */
   #ownScope(): Scope | undefined {
     const { current } = this.#lock.client.threads;
     return current?.isThread ? current : undefined;
@@ -213,7 +216,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   /**
-   * @param come makes the call's result of its hold, undefined when it could not be acquired in time; called in the caller's async context
+   * @param come makes the call's result of its hold, which is undefined if the lock was not acquired in time; runs in the caller's async
+   * context
    */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     const lock = this.#lock;
@@ -248,7 +252,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
 
 showInLogs(LeaseLock, "Lock");
 
-/** What the event tells of a hold. */
+/** What the event says about a hold. */
 function acquired({ stay, holdCount, token }: Hold): Acquired {
   const { field: holder } = stay;
   return token === undefined ? { holder, holdCount } : { holder, holdCount, token };
@@ -258,9 +262,9 @@ function acquired({ stay, holdCount, token }: Hold): Acquired {
 interface Take {
   readonly options: UsingOptions;
   readonly form: Wish["form"];
-  /** How long to wait when the options do not say. Default: what the client's say. */
+  /** How long to wait if the options do not say. Default: the client's `waitMs`. */
   readonly waitMs?: number;
-  /** Throws for an argument that is wrong. */
+  /** Throws for a wrong argument. */
   readonly check?: () => void;
 }
 

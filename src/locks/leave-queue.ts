@@ -3,8 +3,8 @@ import type { LockIdentity } from "./lock-kind.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
- * Takes the client out of the lock's queue, unless calls of it wait for the lock. If the lock was given to it at this very
- * moment, it is given to the next. The last call may be that of a spin lock, which itself stands in no queue.
+ * Removes the client from the lock's queue unless one of its calls waits for the lock. If the lock was granted to it just now, it is
+ * granted to the next client. The last call may be one of a spin lock, which itself has no place in a queue.
  */
 export function leaveQueue(lock: LockIdentity): void {
   const { client, id, key, kind } = lock;
@@ -20,10 +20,10 @@ export function leaveQueue(lock: LockIdentity): void {
         locks: sendings(),
       }));
       const [answer] = reply;
-      // A call of this client has the lock: its release is to look into the queue, as others that wait rely on it.
+      // A call of this client has the lock: its release must look into the queue, because waiters rely on it.
       if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(id, looks);
     } finally {
-      // A call that came meanwhile may have asked for a place before this took the client out: it asks once more.
+      // A call that came meanwhile may have asked for a place before this command removed the client: it asks again.
       client.lines.of(id)?.wake();
     }
   });

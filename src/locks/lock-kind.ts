@@ -8,37 +8,37 @@ import type { Stay } from "../threads/stay.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
-/** All in which one kind of lock differs from another. See docs/decisions/010-a-kind-is-a-description.md. */
+/** Everything in which one kind of lock differs from another. See docs/decisions/010-a-kind-is-a-description.md. */
 export interface LockKind extends HeldKind {
   readonly acquire: Script<AcquireCall, readonly AcquireAnswer[]>;
-  /** Where its waiters listen. */
+  /** The channel of its waiters. */
   channel(key: string): string;
-  /** Whether a thread that has it may take it again. */
+  /** Whether a thread that holds the lock may take it again. */
   readonly reentrant: boolean;
-  /** Whether each acquisition draws a fencing token. */
+  /** Whether each acquisition takes a fencing token. */
   readonly fenced: boolean;
-  /** Which lock of a read-write pair it is; undefined for a lock of its own. */
+  /** Which lock of a read-write pair it is; undefined for a lock that is not in a pair. */
   readonly half: Half | undefined;
-  /** Whether Redis records each waiter, so that one that gives up has to be taken out. */
+  /** Whether Redis records each waiter, so that a waiter that gives up must be removed. */
   readonly recordsWaiters: boolean;
   /**
-   * Whether clients that wait for it may stand in a queue in Redis, into which its release looks. A kind that records each waiter is waited
-   * for in no such queue itself.
+   * Whether clients that wait for it may have a place in a queue of clients in Redis, which its release looks into. For a kind that records
+   * each waiter, its own waiters use no such queue.
    */
   readonly queues: boolean;
   /** Whether one call of a client may hand it to the next without freeing it. */
   readonly handsOver: boolean;
-  /** A waiter asks again after so many milliseconds at the latest, where the client's safety period is longer. */
+  /** The longest time until a waiter asks again, in milliseconds, if the client's safety period is longer. */
   readonly asksEachMs?: number;
   /** Begins the wait of a call that may wait for the first hold of a stay. The call ends it by `leave`. */
   wait(part: Part): WayOfWaiting;
   /** Whether the stored record shows a holder. */
   isHeld(record: LockRecord): boolean;
-  /** Whether there is something to free by force. */
+  /** Whether there is anything to free by force. */
   isForceable(record: LockRecord): boolean;
 }
 
-/** The two locks of a pair are one key: readers exclude writers. */
+/** The two locks of a read-write pair share a key: readers exclude writers. */
 export type Half = "read" | "write";
 
 /** One lock of one client. */
@@ -49,35 +49,35 @@ export interface LockIdentity {
   readonly name: string;
   /** The key in Redis. */
   readonly key: string;
-  /** Tells the locks of a client apart, also those of one key. */
+  /** Distinguishes the locks of a client, including locks that share a key. */
   readonly id: string;
-  /** The id of the other lock of the pair; undefined for a lock of its own. */
+  /** The id of the other lock of the pair; undefined for a lock that is not in a pair. */
   readonly otherId: string | undefined;
-  /** Where its waiters listen. */
+  /** The channel of its waiters. */
   readonly channel: string;
-  /** As its kind says. */
+  /** The kind's `queues`. */
   readonly queues: boolean;
   readonly reentry: Reentry;
 }
 
-/** One lock that is asked for, and the stay that is to have it. */
+/** A lock that a call wants, and the stay that is to hold it. */
 export interface Part {
   readonly lock: LockIdentity;
   readonly stay: Stay;
   readonly wish: Wish;
 }
 
-/** Tells the locks of one key apart. Locks that exclude each other have the same id, except for the two of a read-write pair. */
+/** Distinguishes locks that share a key. Locks that exclude each other have the same id, except for the two of a read-write pair. */
 export function lockId(half: Half | undefined, key: string): string {
   return `${half ?? ""}:${key}`;
 }
 
-/** The ids of all locks that a key can be. */
+/** The ids of all locks that a key can stand for. */
 export function lockIds(key: string): readonly string[] {
   return [lockId(undefined, key), lockId("read", key), lockId("write", key)];
 }
 
-/** The id of the other lock of the pair; undefined for a lock of its own. */
+/** The id of the other lock of the pair; undefined for a lock that is not in a pair. */
 export function otherHalfId(half: Half | undefined, key: string): string | undefined {
   return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);
 }

@@ -15,8 +15,8 @@ import { wasForbidden } from "../runtime/command-failures.js";
 import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
- * All that Redis has about the lock of a key.
- * @param options `whole`: also how many connections listen, and which clients wait; and a semaphore or a latch is an answer, too
+ * Everything that Redis stores about the lock of a key.
+ * @param options `whole`: also the number of listening connections and the waiting clients, and semaphores and latches are read too
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function look(
@@ -37,7 +37,7 @@ export async function look(
         channels: [lockChannel(key), rwChannel(key), semaphoreChannel(key)],
       }),
     }));
-  // A user without a right to one key is refused as a whole: who waits is told where it may be.
+  // Redis refuses the whole script to a user who may not read one of its keys: then it runs again without the keys of waiting clients.
   const withoutClients = (error: unknown) => {
     if (whole && wasForbidden(error)) return ask(false);
     throw error;
@@ -52,7 +52,7 @@ export async function look(
   }
 }
 
-/** The command that counts the listeners of a channel at the server that is asked; undefined where clients may listen at other servers. */
+/** The command that counts a channel's listeners on the asked server; undefined if clients may listen on other servers. */
 function countingAt({ knowsListeners, commands }: Client): "NUMSUB" | "SHARDNUMSUB" | undefined {
   if (knowsListeners) return "NUMSUB";
   return commands.dialect.publishes === "sharded" ? "SHARDNUMSUB" : undefined;

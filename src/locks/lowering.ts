@@ -18,13 +18,14 @@ import { freed, freeing, notFreed } from "./own-release.js";
 
 export interface Sending {
   readonly patience?: Patience;
-  /** Whether the lock will be asked for again in the same stay. Default: false. */
+  /** Whether the same stay asks for the lock again afterwards. Default: false. */
   readonly goesOn?: boolean;
 }
 
 /**
- * Lowers the count in Redis to that of the stay's record, again until an answer comes in time. With nothing to lower, it writes the TTL.
- * @param late the answer to the first try, if that was sent already
+ * Lowers the count in Redis to the count of the stay's record, and repeats until an answer is in time. If there is nothing to lower, it
+ * writes the TTL.
+ * @param late the answer to the first try, if that was already sent
  */
 export async function sendRelease(
   lock: LockIdentity,
@@ -43,8 +44,8 @@ export async function sendRelease(
 }
 
 /**
- * The releases that free a lock from each of these holders, or keep it in their place: one of them may have it.
- * @param heldCount how often it has the lock, at most
+ * The releases that free a lock from each of these holders, or keep its key; at most one of them has the lock.
+ * @param heldCount the highest hold count that the holder may have
  */
 export function releasesOf(
   lock: Pick<LockIdentity, "client" | "id" | "key" | "channel" | "queues">,
@@ -59,8 +60,8 @@ export function releasesOf(
 }
 
 /**
- * What each sending of a command of such releases tells, one after the other. While a slot moves, a cluster refuses a command about two
- * keys of which it has one: all sendings but the first are about the locks alone.
+ * The content of each successive sending of a command with these releases. While a slot moves, a cluster refuses a command on two keys if
+ * it has only one of them: from the second sending on, only the locks are named.
  */
 export function sendingsOf(
   { commands }: Pick<Client, "commands">,
@@ -74,7 +75,7 @@ export function sendingsOf(
   };
 }
 
-/** The lock falls sooner than those that wait in its queue have seen: the first of them asks, and sees when. */
+/** The lock expires sooner than the waiters in its queue know: this makes the first of them ask and see the new TTL. */
 export function callFirst(lock: LockIdentity): void {
   const { client, key, kind, id } = lock;
   const looks = lock.queues ? client.lines.look(id) : undefined;
@@ -109,20 +110,20 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   readonly #stay: Stay;
   readonly #heldCount: number;
   readonly #keptCount: number;
-  /** For how long the key stays when no holds are kept; 0: the lock is freed. */
+  /** How long the key stays when no holds are left; 0: the lock is freed. */
   readonly #keepForMs: number;
-  /** Whether it publishes that the lock is free. */
+  /** Whether the command publishes that the lock is free. */
   readonly #isFreeing: boolean;
   readonly #repeated: boolean;
   /** How the next sending looks into the queue. */
   #looks: LookIntoQueue | undefined;
-  /** How the latest has done so. */
+  /** How the latest sending looked into the queue. */
   #looked: LookIntoQueue | undefined;
-  /** Undefined before the first sending, and without a limit. */
+  /** Undefined before the first sending, and for a command without a deadline. */
   #deadline: Deadline | undefined;
-  /** The shortest TTL that it may have written. */
+  /** The shortest TTL that the command may have written. */
   #leastTtlMs = Number.POSITIVE_INFINITY;
-  /** Ends the promise of `send`, as `#reject` does where the command fails. */
+  /** Settles the promise of `send`; `#reject` does so if the command fails. */
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
@@ -153,7 +154,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     return this.#stay.key;
   }
 
-  /** A release that keeps holds has counts and a TTL of its own, and so is sent alone. */
+  /** A release that keeps holds has its own counts and TTL, so it is sent alone. */
   isLike(other: Lowering): boolean {
     const looksAlike = (this.#looks === undefined) === (other.#looks === undefined);
     return this.#keptCount === 0 && other.#keptCount === 0 && looksAlike;
@@ -176,12 +177,12 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     const keepForMs = this.#keepForMs;
     const looks = this.#looks;
     this.#looked = looks;
-    // As in `sendingsOf`. That of a writer is refused for as long as the slot moves, with its queue or without.
+    // As in `sendingsOf`. A writer's release is refused while the slot moves, with its queue key or without.
     if (commands.inCluster && this.#lock.kind.half === undefined) this.#looks = undefined;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel, looks };
   }
 
-  /** Each hold of a shared lock has a TTL of its own. */
+  /** Each hold of a shared lock has its own TTL. */
   #leastOf(ttlMs: number): number {
     return this.#stay.live.reduce((least, hold) => Math.min(least, Math.ceil(hold.neededMs())), ttlMs);
   }
@@ -205,12 +206,12 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
+      // Other clients also decide when a shared lock expires. For any other lock, the line need not wait for the message with the new end.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
       // A repeat finds the TTL that the sending before it has written.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
-    // A release that did not wait for replicas is not known to them.
+    // A release that did not wait for replicas may be unknown to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });
@@ -229,5 +230,5 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 }
 
 const PLAIN: Patience & Sending = {};
-/** Of a release that frees nothing. */
+/** The holder of a release that frees nothing. */
 const NO_HOLDER = "";

@@ -11,16 +11,15 @@ import { Strangers } from "./strangers.js";
 import { isFresh, type TogetherOutcome, takeTogether } from "./take-together.js";
 
 /**
- * Two who got in each other's way try again after a random pause, up to so many milliseconds, and up to twice as many each time: what
- * tells two apart that are close to a server is lost on the way to a far one.
+ * Two calls that got in each other's way try again after random pauses of up to this time, which doubles each round: a short pause
+ * separates two clients close to the server, but not two far from it.
  */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 640;
 
 /**
- * Several locks as one: all or none. Nobody waits for one of them while holding another, so that no two can wait for each
- * other: who misses one gives all back, waits for that one, and tries the others again. Source: Redisson's
- * RedissonMultiLock.
+ * Several locks as one: all or none. No call waits for one of them while it holds another, so no two calls can wait for each other: a call
+ * that misses one releases all the others, waits for the missing one, and tries the rest again. Source: Redisson's RedissonMultiLock.
  */
 export class MultiLock extends JointLock {
   constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
@@ -41,14 +40,14 @@ export class MultiLock extends JointLock {
       if (!call.waits || waiter.over) return undefined;
       missing = lost;
       call.waitEndedBy = "timer";
-      // What has woken it in this round is not to end the pause.
+      // A wake-up from this round must not end the pause.
       await waiter.pause(0);
       await waiter.pause(environment.random() * pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
   }
 
-  /** In one command, where that is possible. */
+  /** Takes all locks in one command if possible. */
   #takeAtOnce(call: JointCall): Promise<TogetherOutcome> {
     const [group = [], ...others] = groups(this.members);
     const isOne = group.length > 1 && others.length === 0 && call.options.threadId === undefined;
@@ -57,7 +56,7 @@ export class MultiLock extends JointLock {
       : this.#takeAll(call, undefined);
   }
 
-  /** @param first to be waited for while nothing else is held */
+  /** @param first the lock to wait for while no other is held */
   async #takeAll(call: JointCall, first: SingleLock | undefined): Promise<TogetherOutcome> {
     const members: JointMember[] = [];
     try {
@@ -69,7 +68,7 @@ export class MultiLock extends JointLock {
     }
   }
 
-  /** @returns the lock that was not to be had */
+  /** @returns the lock that could not be acquired */
   async #collect(
     call: JointCall,
     first: SingleLock | undefined,
@@ -115,13 +114,13 @@ export class MultiLock extends JointLock {
   }
 }
 
-/** What one round has taken so far, and who takes it. */
+/** What one round has taken so far, and the threads it uses. */
 interface Collection {
   readonly strangers: Strangers;
   readonly members: JointMember[];
 }
 
-/** Locks that one command can take: those of one client, one script and one slot. */
+/** Groups the locks that one command can take: same client, same script, same slot. */
 function groups(locks: readonly SingleLock[]): readonly (readonly SingleLock[])[] {
   const all: SingleLock[][] = [];
   for (const lock of locks) {

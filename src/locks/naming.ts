@@ -5,8 +5,8 @@ import type { Chain, Holder } from "../threads/chain.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /**
- * Has Redis write the field of a chain's latest holder. The command lists all fields of which Redis may have one: it replaces the one that
- * it finds. Until then the holder is trusted for as long as the one before it was, and its own commands wait.
+ * Makes Redis write the field of a chain's latest holder. The command lists all fields of the chain that Redis may have, and replaces the
+ * one that it finds. Until then the holder is trusted as long as its predecessor was, and its own commands wait.
  * @see docs/internals/states.md#hand-over
  */
 export function sendName(
@@ -25,7 +25,7 @@ export function sendName(
   );
 }
 
-/** Reads the answer to {@link sendName}. @returns false when one more command has to name the latest holder */
+/** Reads the answer to {@link sendName}. @returns false if one more command must name the latest holder */
 export function isNamedBy(
   { client, id }: LockIdentity,
   chain: Chain,
@@ -46,7 +46,7 @@ export function isNamedBy(
     latest.stay.loseAll("stolen");
     client.lines.of(id)?.wake();
   }
-  // The commands that wait for the latest holder's turn go on.
+  // Commands of the latest holder that wait for a turn go on.
   inRedis.endTurn();
   return true;
 }

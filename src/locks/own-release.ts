@@ -3,14 +3,14 @@ import type { WaitLine } from "../runtime/wait-line.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /**
- * To be called when the lock is about to be freed although calls of this client may wait.
+ * Called before a lock is freed while calls of this client may wait for it.
  * @see docs/internals/states.md#the-line
  */
 export function freeing(lock: LockIdentity): void {
   lineOf(lock)?.freeing();
 }
 
-/** The release has freed nothing, or was not answered. If a message was taken for its own, the line asks again. */
+/** The release has freed nothing, or has no answer. If the line took a message for that of this release, it asks again. */
 export function notFreed(lock: LockIdentity): void {
   lineOf(lock)?.notFreed();
 }
@@ -21,7 +21,7 @@ interface FreedAnswer {
 }
 
 /**
- * The lock was freed: the line leaves it to other clients for a while, before its head asks. See
+ * The lock was freed: the line leaves it to other clients for a while before its head asks. See
  * docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?: LookIntoQueue): void {
@@ -33,12 +33,12 @@ export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?:
   else line?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
-/** Whether a lock passes on inside a client. */
+/** Whether a client may hand the lock from call to call. */
 export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;
 }
 
-/** The line of this client that a release has to tell; undefined where no call waits, or it hears what all hear. */
+/** The line of this client that a release must notify; undefined if no call waits, or if the line hears all published releases. */
 export function lineOf(lock: LockIdentity): WaitLine | undefined {
   const line = lock.client.lines.of(lock.id);
   return handsOver(lock) || (line?.hasQueue && line.ears !== undefined) ? line : undefined;

@@ -13,17 +13,17 @@ import type { LockKind } from "./lock-kind.js";
 import { WaitInLine } from "./wait-in-line.js";
 
 /**
- * Many readers or one writer. The writer may read as well, and go on reading after it has released the write lock. Source: Redisson's
- * RReadWriteLock.
+ * Admits many readers or one writer. The writer may also read, and continue to read after it has released the write lock. Source:
+ * Redisson's RReadWriteLock.
  */
 export interface ReadWriteLock {
   readonly name: string;
   readLock(): Lock;
-  /** Asking for it while holding only the read lock rejects with UpgradeNotSupportedError. */
+  /** Acquiring it while holding only the read lock rejects with UpgradeNotSupportedError. */
   writeLock(): Lock;
 }
 
-/** A waiting writer shows itself so often that two of its signs may be lost. */
+/** How often a waiting writer renews its mark within the mark's lifetime: two renewals may be lost. */
 const SIGNS_PER_MARK = 3;
 
 function readKind(fair: boolean): LockKind {
@@ -43,7 +43,7 @@ function readKind(fair: boolean): LockKind {
     handsOver: false,
     wait: (part) => new WaitInLine(part),
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
-    // The writer's own reads go with its write lock.
+    // The writer's own reads are freed with its write lock.
     isForceable: ({ fields }) => fields[MODE_FIELD] === "read",
   };
 }
@@ -66,7 +66,7 @@ function writeKind(fair: boolean): LockKind {
   };
 }
 
-/** A hash without a mode is a lock of another kind. */
+/** A hash without a mode belongs to another kind of lock. */
 function isReader(field: string, fields: LockRecord["fields"]): boolean {
   return fields[MODE_FIELD] !== undefined && field !== MODE_FIELD && !field.endsWith(WRITE_ENDING);
 }

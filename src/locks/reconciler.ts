@@ -14,23 +14,23 @@ interface Pauses {
   readonly longestMs: number;
 }
 
-/** While Redis lacks something of a lock that is held. */
+/** Used while Redis lacks something of a held lock. */
 const OF_A_HELD_LOCK: Pauses = { firstMs: 50, longestMs: 1_000 };
-/** While Redis may have something that no hold stands for. */
+/** Used while Redis may have something that belongs to no live hold. */
 const OF_LEFTOVERS: Pauses = { firstMs: 500, longestMs: 10_000 };
-/** For how long a release is repeated for replicas that do not acknowledge it. */
+/** How long a release is repeated for replicas that do not acknowledge it. */
 const TELLING_MS = 60_000;
 
-/** What a call asks for that leaves something undone in Redis. */
+/** A request of a call that has left something undone in Redis. */
 interface Undoing extends Pick<Sending, "goesOn"> {
-  /** Called when Redis has what is wanted and no copy can change that, or when this is given up. */
+  /** Called when Redis has what the stay wants and no copy can change that, or when the reconciler gives up. */
   readonly ended?: (() => void) | undefined;
 }
 
 /**
- * Brings Redis to what a stay wants of it, in the background: what no live hold stands for is given back. A record that is reconciled
- * already has one reconciler, which gets one reason more to go on.
- * @param after whether something is asked for under the same field afterwards by this stay
+ * Brings Redis to what a stay wants, in the background: releases what belongs to no live hold. If the record already has a reconciler, that
+ * one takes on this request too.
+ * @param after whether this stay later asks for something under the same field
  * @see docs/internals/states.md#endings
  */
 export function reconcile(
@@ -40,16 +40,16 @@ export function reconcile(
   ended?: () => void,
 ): void {
   const { inRedis, releases } = stay;
-  // A release that is under way may leave something that only this call wants to be given back.
+  // A release under way may leave something that only this call wants to be released.
   const isIdle = ended === undefined && releases === 0 && inRedis.reconciler === undefined;
   if (isIdle && inRedis.next(stay.wanted(after.goesOn === true)).does === "nothing") return;
   begin(lock, stay, { ...after, ended });
 }
 
 /**
- * Has Redis write what the live holds of a stay lack: the field of one that was handed the lock, or the lease of one that was granted it. A
- * granted hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed. Of one that was handed the lock and is
- * lost before Redis has its field, all names are freed, but not when the client closes.
+ * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
+ * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all names of
+ * its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -69,32 +69,35 @@ function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): vo
 }
 
 /**
- * The one loop that repairs: sends what the record says is next, one command at a time, until it says that nothing is. There is one for
- * each record with something left to do, and none waits for another.
+ * The one repair loop: sends what the record says is next, one command at a time, until nothing is left to do. Each record with work left
+ * has its own reconciler, and none waits for another.
  */
 class Reconciler {
   readonly #lock: LockIdentity;
   readonly #record: ServerRecord;
-  /** The stay that has the record now. */
+  /** The stay that now has the record. */
   #stay: Stay;
-  /** Something is asked for under the same field afterwards, so that each release has a deadline. */
+  /** Whether something is asked for under the same field afterwards: then each release has a deadline. */
   #goesOn = false;
-  /** Whether what no live hold stands for is given back; false: only what live holds lack is written, and names of lost ones are freed. */
+  /** Whether everything without a live hold is released. False: only what live holds lack is written, and names of lost holds are freed. */
   #undoes = false;
-  /** Something was asked for since the latest step was chosen. */
+  /** Whether a request came after the latest step was chosen. */
   #hasNews = false;
-  /** The stay is not over before this has brought it to 0: the next one under a chosen id has the same field. */
+  /** Whether the stay may not end before its count in Redis is 0: under a chosen id, the next stay has the same field. */
   #keepsStay = false;
-  /** Are called once Redis has what is wanted, or this gives up. */
+  /** Called once Redis has what is wanted, or the reconciler gives up. */
   #ended: (() => void)[] = [];
-  /** How many tries in a row were in vain: each pause is twice as long as the one before. */
+  /** How many tries in a row have failed: each pause is twice as long as the one before. */
   #failures = 0;
-  /** Those of the latest failure. */
+  /** The pauses in use at the latest failure. */
   #pauses: Pauses = OF_A_HELD_LOCK;
-  /** On the monotonic clock: from then on Redis can have nothing of the stay. From `#tellingEndMs` on replicas are told no longer. */
+  /**
+   * On the monotonic clock: from this time on Redis can have nothing of the stay. After `#tellingEndMs` no release is repeated for
+   * replicas.
+   */
   #endMs: number | undefined;
   #tellingEndMs: number | undefined;
-  /** Ends the pause; undefined while there is none. */
+  /** Ends the current pause; undefined outside a pause. */
   #endPause: (() => void) | undefined;
 
   constructor(lock: LockIdentity, stay: Stay) {
@@ -103,7 +106,7 @@ class Reconciler {
     this.#stay = stay;
   }
 
-  /** @param stay the one that has the record now */
+  /** @param stay the stay that now has the record */
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
@@ -114,7 +117,7 @@ class Reconciler {
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // The holders of a chain follow each other faster than a server that fails should be asked.
+    // Holders of a chain change faster than a failing server should be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -127,10 +130,10 @@ class Reconciler {
     try {
       do {
         this.#hasNews = false;
-        // A naming, and the release of all names, have the turn that began with the hand-over.
+        // A naming, and the release of all names, use the turn that began with the hand-over.
         const { isNamed } = record;
         const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
-        // Not within the turn: a call that hears of the end may send its own command at once.
+        // Outside the turn, because a call that hears of the end may send its own command at once.
         this.#tellEnd();
         if (next === "rest") continue;
         const isUrgent = this.#hasNews && record.isNamed;
@@ -145,12 +148,12 @@ class Reconciler {
     }
   }
 
-  /** Sends what is next. @returns how long to pause before the step after it, in milliseconds; "rest" when there is none */
+  /** Sends the next step. @returns the pause before the step after it, in milliseconds; "rest" if there is no such step */
   #round(): Promise<number | "rest"> | number | "rest" {
     const step = this.#record.next(this.#stay.wanted(this.#goesOn));
     this.#keepStay();
     if (this.#isGivenUp(step)) return "rest";
-    // A release that is under way lowers the count to that of the holds which it found: they may have been lost since. Its end ends the pause.
+    // A release under way lowers the count to the holds that it found, which may be lost by now. Its end ends the pause.
     if (step.does === "nothing") return this.#keepsStay ? OF_LEFTOVERS.firstMs : "rest";
     const pauses = step.does === "name" || this.#isConfirming ? OF_A_HELD_LOCK : OF_LEFTOVERS;
     return this.#take(step).then(
@@ -167,7 +170,7 @@ class Reconciler {
   }
 
   #nextPauseMs(pauses: Pauses): number {
-    // What failed while the lock was held was another command.
+    // The failures of a held lock belonged to another command.
     if (pauses !== this.#pauses) this.#failures = 0;
     this.#pauses = pauses;
     const { firstMs, longestMs } = pauses;
@@ -176,7 +179,7 @@ class Reconciler {
     return ms;
   }
 
-  /** Sends a step. @returns how long to pause before the next one; "again" where this one has to be tried again after the usual pause */
+  /** Sends a step. @returns the pause before the next step; "again" if this step must be tried again after the usual pause */
   #take({ does }: Step): Promise<number | "again" | "rest"> {
     switch (does) {
       case "name":
@@ -188,7 +191,7 @@ class Reconciler {
     }
   }
 
-  /** Has Redis write the field of a chain's latest holder, who is trusted for as long as the one before was until then. */
+  /** Writes the field of a chain's latest holder. Until then that holder is trusted as long as its predecessor was. */
   #name(): Promise<0 | "again" | "rest"> {
     const { chain } = this.#stay;
     if (chain === undefined) throw new Error("a record without a chain has no name");
@@ -206,7 +209,7 @@ class Reconciler {
     const { field, chain } = this.#stay;
     const sendings = sendingsOf(client, releasesOf(this.#lock, record.names(field), record));
     const script = lastRelease(this.#lock, record);
-    // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
+    // A call that waits to re-enter then finds the count 0 and fails, because its hold would be freed with the names.
     if (!record.isNamed) {
       record.namesLeft();
       if (chain?.isOver === false) record.endTurn();
@@ -216,17 +219,17 @@ class Reconciler {
     return 0;
   }
 
-  /** Lowers the count to that of the record, or writes it once more with the TTL that the holds need. */
+  /** Lowers the count to the record's count, or writes it again with the TTL that the holds need. */
   async #release(): Promise<number | "again"> {
     const record = this.#record;
     const stay = this.#stay;
     const lacking = stay.live.filter(({ lacksLease }) => lacksLease);
-    // Without a live hold, all that Redis has is released. A release that is under way lowers the count itself.
+    // Without a live hold, everything in Redis is released. A release under way lowers the count itself.
     if (stay.live.length === 0 && stay.releases === 0) record.lowers(0);
     for (const hold of lacking) hold.renewing();
     const sent = await sendRelease(this.#lock, stay, { goesOn: this.#goesOn });
     const { reply, sentAt, clock, serverMs, shortfall } = sent;
-    // Where Redis has no field of such a hold any more, the hold is lost: its field is never written again.
+    // If Redis no longer has the field, the hold is lost: the field is never written again.
     if (lacking.length > 0 && reply.status !== "released") stay.loseAll("stolen");
     for (const hold of lacking) hold.confirmed(sentAt);
     const { copiesUntilMs } = record;
@@ -236,25 +239,25 @@ class Reconciler {
     return shortfall === undefined ? 0 : "again";
   }
 
-  /** True while the lease of a live hold is to be written: of one that was granted, or whose lease was set anew. */
+  /** True while the lease of a live hold must be written, because it was granted or extended. */
   get #isConfirming(): boolean {
     return this.#stay.live.some(({ lacksLease }) => lacksLease);
   }
 
-  /** True when all that is left is to have replicas know of the last release, so that a promoted one does not restore the hold. */
+  /** True when all that is left is to tell replicas of the last release, so that a promoted replica does not restore the hold. */
   get #isTelling(): boolean {
     const { count, isShort, isDoubtful } = this.#record;
     return isShort && count === 0 && !isDoubtful;
   }
 
-  /** Whether Redis can have nothing of the stay any more: its longest lease is over, and its place in a fair queue as well. */
+  /** Whether Redis can no longer have anything of the stay: its longest lease is over, and so is its place in a fair queue. */
   get #isTooLate(): boolean {
     const { clock } = this.#lock.client;
     this.#endMs ??= this.#end();
     return clock.monotonicMs() >= this.#endMs;
   }
 
-  /** Redis drops a waiter that has been silent for `aliveMs`, and a grant of the last moment ends within another `aliveMs`. */
+  /** Redis drops a waiter that has been silent for `aliveMs`; a grant made just before that ends within another `aliveMs`. */
   #end(): number {
     const { client, kind } = this.#lock;
     const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
@@ -268,7 +271,7 @@ class Reconciler {
     if (client.stopped) return true;
     if (does === "name" || this.#isConfirming) return false;
     if (does === "free-names") {
-      // When the client closes, bodies may still run: their leases are left to their TTLs, and so is one that its program has forgotten.
+      // When the client closes, bodies may still run: their leases are left to their TTLs. So is a lease that the program has forgotten.
       const isLeft = loss === undefined ? !this.#undoes : loss.reason === "closed";
       return isLeft || this.#isTooLate;
     }
@@ -277,12 +280,12 @@ class Reconciler {
       this.#tellingEndMs ??= client.clock.monotonicMs() + TELLING_MS;
       return client.isClosing || this.#isTooLate || client.clock.monotonicMs() >= this.#tellingEndMs;
     }
-    // A copy that arrives later could release the next hold of a stay that goes on.
+    // A copy that arrives later could release the next hold of the same stay.
     const mayHarm = this.#record.copiesUntilMs > 0 && (this.#goesOn || live.length > 0);
     return this.#isTooLate && !mayHarm;
   }
 
-  /** Keeps the stay while Redis may have something that no hold stands for, and lets it end after that. */
+  /** Keeps the stay alive while Redis may have something without a live hold, and lets it end afterwards. */
   #keepStay(): void {
     const record = this.#record;
     const isLeftOver = record.count > 0 && this.#stay.live.length === 0;

@@ -20,14 +20,14 @@ import { retake } from "./retake.js";
 import type { SingleLock } from "./single-lock.js";
 import { Strangers } from "./strangers.js";
 
-/** Two who have split the servers between them try again after a random pause, longer each time. */
+/** Two calls that have split the servers between them try again after random pauses, longer each time. */
 const FIRST_PAUSE_MS = 10;
 const TIMEOUTS_PER_LEASE = 4;
 const LONGEST_PAUSE_MS = 200;
 
 /**
- * Locks on independent servers as one: held while a majority of them is. All are asked at once, each for a short time
- * only, so that a minority that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
+ * Locks on independent servers as one: held while a majority of them is. All are asked at once, each only for a short time, so a minority
+ * of servers that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
  */
 export class RedLock extends JointLock {
   constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
@@ -40,7 +40,7 @@ export class RedLock extends JointLock {
     const ears = new Ears(this.members, () => waiter.wake());
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
-    /** To be waited for while nothing else is held: a sibling tells nobody in Redis when it leaves. */
+    /** The lock to wait for while no other is held: a sibling inside this client does not announce in Redis that it leaves. */
     let entered: SingleLock | undefined;
     try {
       for (;;) {
@@ -67,7 +67,7 @@ export class RedLock extends JointLock {
 
   protected override taken(hold: JointHold, lease: JointLease, call: JointCall): void {
     const { options, form } = call;
-    // A lease that nobody has any more is not to be kept up, and so not to be held on to.
+    // A lease that the program has forgotten is not maintained, so only a weak reference is kept.
     retake({
       timeoutMs: this.#timeoutMs(options),
       options,
@@ -78,12 +78,12 @@ export class RedLock extends JointLock {
     });
   }
 
-  /** A slow server may not use up the lease that the others have given. */
+  /** A slow server must not use up the lease that the others have given. */
   #timeoutMs({ leaseMs = Number.POSITIVE_INFINITY }: LockOptions): number {
     return Math.max(1, Math.min(this.settings.redMemberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
-  /** @param first to be waited for, before the others are asked */
+  /** @param first the lock to wait for before the others are asked */
   async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly ServerVote[]> {
     const strangers = new Strangers();
     const round = new RedRound((lock, wish) => {
@@ -104,9 +104,9 @@ export class RedLock extends JointLock {
     return round.outcomes().map((asked) => answerOf(asked, call));
   }
 
-  /** @throws the reason of a cancelled wait; QuorumError when a majority can not be had; what the caller did wrong */
+  /** @throws the reason of a cancelled wait; QuorumError if a majority cannot be reached; the error of a caller's mistake */
   #giveUp(members: readonly JointMember[], answers: readonly ServerVote[], { waiter }: JointCall): void {
-    // A server that is slow to take its lock back need not be waited for.
+    // No need to wait for a server that is slow to release.
     giveBack(members);
     if (waiter.cancelled) throw waiter.reason;
     const failures = answers.flatMap((answer) => ("failure" in answer ? [answer.failure] : []));
@@ -117,20 +117,20 @@ export class RedLock extends JointLock {
     }
   }
 
-  /** Until the first lease that is known falls; nobody may be there to tell. */
+  /** Sleeps until the first known lease expires: its holder may be dead and announce nothing. */
   #sleepMs(answers: readonly ServerVote[]): number {
     const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
     return Math.min(this.settings.safetyPeriodMs, ...ttls);
   }
 }
 
-/** What one server has said: it gave the lock, somebody else has it, or the server failed. */
+/** The answer of one server: the lock, another holder, or a failure. */
 interface ServerVote {
   readonly lock: SingleLock;
   readonly member?: JointMember;
-  /** How long the lease of who has it lasts; -1 when that is not known. */
+  /** How long the other holder's lease lasts; -1 if unknown. */
   readonly ttlMs?: number;
-  /** A sibling's body is in the way, so that the server was not asked. */
+  /** Whether a sibling's body excludes the call, so that the server was not asked. */
   readonly bySibling?: boolean;
   readonly failure?: unknown;
 }
@@ -139,20 +139,20 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // On a server that answers, a call that may wait may yet ask, or has asked since.
+  // The server answers, and the call may still ask, or has asked since.
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
-  // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
+  // The lock was free, but the answer came too late: the call may ask again soon.
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 
-/** @param ttlMs of the sibling that is in the way; -1 while the caller's last stay is still being cleaned up. */
+/** @param ttlMs of the sibling that excludes the call; -1 while the caller's last stay is still being cleaned up */
 function notAsked(lock: SingleLock, ttlMs: number): ServerVote {
   return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
 
-/** True for what one server out of many may suffer without being the caller's doing. */
+/** True for failures of a single server that the caller did not cause. */
 function isOfServer(failure: unknown): boolean {
   const types = [UnavailableError, NotReplicatedError, LeaseLostError, WrongTypeError, ClientClosedError];
   return types.some((type) => failure instanceof type);
@@ -160,16 +160,16 @@ function isOfServer(failure: unknown): boolean {
 
 type ReasonToAsk = "message" | "reconnect";
 
-/** Hears of releases by those who stand in the way. */
+/** Listens for releases of the locks that the last round found taken. */
 class Ears {
   readonly #locks: readonly SingleLock[];
   readonly #wake: () => void;
   readonly #closers = new Map<SingleLock, () => void>();
-  /** What the latest round has found held: what it gave back itself is no news. Undefined during a round. */
+  /** The locks that the latest round found taken. The round's own releases on other locks are ignored. Undefined during a round. */
   #blocked: ReadonlySet<SingleLock> | undefined;
-  /** Where something was told during a round. */
+  /** The locks with a message during a round. */
   readonly #heard = new Map<SingleLock, ReasonToAsk>();
-  /** What was told first since the latest round. */
+  /** The first message or reconnect since the latest round. */
   news: ReasonToAsk | undefined;
 
   constructor(locks: readonly SingleLock[], wake: () => void) {
@@ -177,7 +177,7 @@ class Ears {
     this.#wake = wake;
   }
 
-  /** Harmless twice. @param onlyOpen where messages arrive already, so that listening costs nothing */
+  /** Calling it twice is harmless. @param onlyOpen listens only to channels that are already subscribed to, which costs nothing */
   open({ onlyOpen = false }: { readonly onlyOpen?: boolean } = {}): void {
     for (const lock of this.#locks) {
       const { client, channel } = lock.identity;
@@ -188,7 +188,7 @@ class Ears {
         },
         onReady: () => this.#hear(lock, "reconnect"),
         onFailure: () => {
-          // The leases of those who are in the way bound the wait.
+          // The known leases bound the wait.
         },
       });
       this.#closers.set(lock, close);

@@ -5,7 +5,7 @@ import type { Caller } from "./entrance.js";
 import type { SingleLock } from "./single-lock.js";
 import type { Wish } from "./wish.js";
 
-/** What asking for one lock has come to: neither a hold nor a failure when it was not to be had in the time that its wish allows. */
+/** The outcome of asking for one lock. No hold and no failure: the lock was not acquired in the time that its wish allows. */
 export interface AskedLock {
   readonly lock: SingleLock;
   readonly wish: Wish;
@@ -14,19 +14,19 @@ export interface AskedLock {
 }
 
 /**
- * Locks that one call asks for at the same time. They share its promise: an answer goes straight to the acquisition that it is for, and the
- * caller goes on once all are over, or one has something to do in the caller's async context.
+ * Locks that one call asks for at the same time. They share its promise: an answer goes straight to its acquisition, and the caller
+ * continues when all have ended, or when one has work for the caller's async context.
  */
 export class RedRound {
   readonly #asked: (() => AskedLock)[] = [];
   readonly #underWay = new Set<Acquisition>();
-  /** Those that have something to do in the caller's async context. */
+  /** The acquisitions with work for the caller's async context. */
   readonly #toDo: Acquisition[] = [];
   readonly #ended: (lock: SingleLock, wish: Wish) => void;
-  /** Has the caller go on. */
+  /** Makes the caller continue. */
   #tell: (() => void) | undefined;
 
-  /** @param ended called as soon as asking for one of the locks is over */
+  /** @param ended called as soon as asking for one of the locks has ended */
   constructor(ended: (lock: SingleLock, wish: Wish) => void) {
     this.#ended = ended;
   }
@@ -44,20 +44,20 @@ export class RedRound {
     }
   }
 
-  /** Does what waits for the caller's async context, and so is to be called there. @returns false when all are over */
+  /** Runs the work that waits for the caller's async context; call it there. @returns false when all have ended */
   goesOn(): boolean {
     for (let next = this.#toDo.shift(); next !== undefined; next = this.#toDo.shift()) next.goesOn();
     return this.#underWay.size > 0;
   }
 
-  /** Resolves when `goesOn` is to be called again. */
+  /** Resolves when `goesOn` must be called again. */
   news(): Promise<void> {
     return new Promise((resolve) => {
       this.#tell = resolve;
     });
   }
 
-  /** In the order in which they were asked. To be called in the caller's async context, as that makes the errors. */
+  /** In the order of the questions. Call it in the caller's async context, because it creates the errors. */
   outcomes(): readonly AskedLock[] {
     return this.#asked.map((outcome) => outcome());
   }

@@ -14,9 +14,9 @@ import type { Shortfall } from "../runtime/replication.js";
 import { tellContended } from "./contention.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 
-/** The outcome of the last call under a chosen id is unknown, so that the next one cannot be sent. */
+/** The outcome of the last call under a chosen id is unknown, so the next one cannot be sent. */
 export function unanswered({ client }: LockIdentity): UnavailableError {
-  const why = "it has not answered the last call of this thread for the lock";
+  const why = "the last call of this thread for the lock is still unanswered";
   return new UnavailableError(client.commands.server, why, false);
 }
 
@@ -29,8 +29,8 @@ export function notReplicated(
 }
 
 /**
- * What an answer other than "held" comes to. `late`: the command arrived after its deadline. `leftover`: holds of an earlier stay under
- * the same chosen id, which were lost, are still there.
+ * Interprets an answer other than "held". `late`: the command arrived after its deadline. `leftover`: lost holds of an earlier stay under
+ * the same chosen id are still stored.
  * @throws LeaseLostError, WrongTypeError, UnavailableError
  */
 export function refusal(
@@ -39,7 +39,7 @@ export function refusal(
   { sentAt, resets, repeated }: Exchanged<unknown>,
 ): "busy" | "late" | "leftover" {
   const { lock, wish } = part;
-  // Kept for all later attempts: a copy of one that was answered `late` may have been in time.
+  // Remembered for all later attempts: one copy of an attempt may have been in time although another was answered `late`.
   wish.repeated ||= repeated;
   switch (answer.status) {
     case "queued":
@@ -73,7 +73,7 @@ export function refusal(
   }
 }
 
-/** A fair lock that is free, but given to others who wait, has no holder. */
+/** A fair lock that is free but granted to a waiter has no holder. */
 function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number }, sentAt: Instant): void {
   const { lock, wish } = part;
   wish.waiter.told();
@@ -85,9 +85,9 @@ function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number
   tellContended(part, { holder, ttlMs, behind: lock.client.fairQueues.standing(lock.key) });
 }
 
-/** @param found the loss that an answer has just shown; undefined when it was known before */
+/** @param found the loss that the answer has just shown; undefined if it was already known */
 export function lossOf({ lock, stay, wish }: Part, found?: LossReason): LeaseLostError {
-  // For a read beside a write hold, it is the write hold that is gone.
+  // A read beside a write hold has lost that write hold.
   const gone = wish.again ? stay : (wish.kin?.stay ?? stay);
   if (found !== undefined) gone.loseAll(found);
   return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);

@@ -4,10 +4,10 @@ import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
-/** As many as a renewal takes in one call, and for the same reason. */
+/** The batch size of renewals, for the same reason. */
 const BATCH_SIZE = 100;
 
-/** Declares all holds of a client lost, and in the background frees their locks if they are to be. */
+/** Declares all holds of a client lost. With `free`, also frees their locks in the background. */
 export function releaseEverything(client: Client, free: boolean): void {
   const held = new Map<HeldKind["release"], Release[]>();
   for (const stay of [...client.threads.stays()]) {
@@ -18,12 +18,12 @@ export function releaseEverything(client: Client, free: boolean): void {
     const releases = held.get(release) ?? [];
     held.set(release, releases);
     releases.push(...releasesOf({ ...lock, client }, fields, { heldCount: inRedis.highestCount }));
-    // A release of the stay that waits for its turn finds nothing then: that is no loss.
+    // A release of the stay that waits for its turn then finds nothing, which is no loss.
     if (free) inRedis.lowers(0);
   }
   if (!free) return;
   for (const [script, releases] of held) {
-    // In one command all look into their queues, or none.
+    // Within one command, either all releases look into their queues or none does.
     const looks = releases.find((release) => release.looks)?.looks;
     const alike = releases.map((release) => ({ ...release, looks: release.looks ?? looks }));
     for (const batch of batches(client.commands, alike, BATCH_SIZE)) {

@@ -13,8 +13,8 @@ import { freed, freeing, notFreed } from "./own-release.js";
 import { confirm, reconcile } from "./reconciler.js";
 
 /**
- * Releases one hold. Twice is harmless.
- * @param keepForMs for how long the key of the last hold of a stay is to remain; 0: the lock is freed
+ * Releases one hold. A second call is harmless.
+ * @param keepForMs how long the key of a stay's last hold remains; 0: the lock is freed
  * @throws NotHeldError, UnavailableError, ClientClosedError
  * @see docs/internals/states.md#one-release
  */
@@ -22,7 +22,7 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { stay } = hold;
-    // Redis may keep the field of a lost lease until its TTL: freed now, it holds up no waiter until then.
+    // Redis may keep the field of a lost lease until its TTL. Freed now, it delays no waiter.
     if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);
     return Promise.reject(lateRelease(hold));
   }
@@ -31,7 +31,7 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
   return hold.releasing;
 }
 
-/** Releases a hold that no caller has received, even one that is lost by now. */
+/** Releases a hold that no caller has received, even if it is already lost. */
 export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
@@ -39,7 +39,7 @@ export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   reconcile(lock, hold.stay);
 }
 
-/** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
+/** Most releases end a stay with nothing else under way: one command and few promises. Some need no command at all. */
 function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { stay } = hold;
   const { inRedis } = stay;
@@ -68,7 +68,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
     inRedis.lowers(0);
     return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
   }
-  // A command of the stay is under way, and decides which count this one lowers.
+  // A command of the stay is under way, and decides which count this release lowers.
   if (inRedis.isChanging) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
   return lowerAtOnce(ending, isLast ? 0 : stay.keepLive());
 }
@@ -77,16 +77,16 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
 interface ReleaseUnderWay {
   readonly lock: LockIdentity;
   readonly hold: Hold;
-  /** What the event is to tell; undefined if it had no subscriber when the release began. */
+  /** The event's values; undefined if it had no subscriber when the release began. */
   readonly told: { readonly heldMs: number; readonly holdCount: number } | undefined;
 }
 
-/** Lowers the count with no other command of the stay under way. */
+/** Lowers the count. No other command of the stay is under way. */
 function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> {
   const { lock, hold } = ending;
   const { stay } = hold;
   const { inRedis } = stay;
-  // What was released with another hold needs no command.
+  // This hold was already released together with another one: no command is needed.
   if (inRedis.count <= keptCount) return ended(ending, () => Promise.resolve(true));
   inRedis.lowers(keptCount);
   inRedis.beginTurn();
@@ -110,7 +110,7 @@ function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> 
   );
 }
 
-/** Sends a release again whose answer was `late`, in the same turn: a release behind it would lower the count for it. */
+/** Sends a release again after the answer `late`, in the same turn: otherwise a release behind it would lower the count for it. */
 async function lowerAgain(
   lock: LockIdentity,
   hold: Hold,
@@ -125,7 +125,7 @@ async function lowerAgain(
   }
 }
 
-/** @param work brings false when too few replicas have what was released */
+/** @param work resolves to false when too few replicas have the release */
 async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Promise<void> {
   const { lock, hold } = ending;
   const { stay } = hold;
@@ -138,16 +138,16 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
   } catch (error) {
     isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
-    // Of a hold that was gone already, its loss was told.
+    // For a hold that was already gone, the loss was published instead.
     if (!isFinal) tell(ending, { error: failure });
   }
   stay.releases -= 1;
-  // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
+  // Also if the hold was gone: a late copy of its acquisition could take the lock again, without a hold.
   const { copiesUntilMs, reconciler } = stay.inRedis;
   if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);
   stay.settled();
   if (failure === undefined) return;
-  // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.
+  // The promise of `free` settles one microtask after this one; without this `await`, V8 does not find the caller for the stack.
   await undefined;
   throw forCaller(failure, lock);
 }
@@ -155,19 +155,22 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
 function tell({ hold, told }: ReleaseUnderWay, failed?: { readonly error: unknown }): void {
   if (!events.release.hasSubscribers) return;
   const { heldMs, holdCount } = told ?? hold;
-  events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount, ...failed });
+  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
+  const { clientId, server, name, kind, holder } = hold.about;
+  const event = { clientId, server, name, kind, holder, heldMs: Math.round(heldMs), holdCount };
+  events.release.publish(failed === undefined ? event : { ...event, ...failed });
 }
 
 /**
- * @param lowerings how many there were when the release began
- * @returns false when too few replicas have it
+ * @param lowerings how many lowerings the record counted when the release began
+ * @returns false when too few replicas have the release
  */
 async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Promise<boolean> {
   const { stay } = hold;
   const { inRedis } = stay;
   const keptCount = stay.keepLive();
   if (inRedis.count <= keptCount) return true;
-  // Another release has lowered the count for this hold as well: what is left belongs to holds that have run out.
+  // Another release has lowered the count for this hold too: what is left belongs to expired holds.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, stay.fields);
@@ -187,9 +190,9 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) stay.renewed(sentAt);
     return shortfall === undefined;
   }
-  // Absent after a repeat: the copy without an answer has released it, and the holds that it kept have run out since.
+  // Absent after a repeat: the unanswered copy has released the hold, and the holds that it kept have expired since.
   const isOver = keptCount === 0 || stay.live.length === 0;
-  // But a key that is kept would be there: the hold had ended before.
+  // A kept key would still be there: the hold had ended before.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
   if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
   stay.wasGone(1);
@@ -199,8 +202,8 @@ function lowered(
 }
 
 /**
- * The lock was handed over, and the client has no answer yet that Redis has the latest holder's field. Releases every field of the
- * chain: one of them is stored.
+ * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Releases every field of the chain: one of them is
+ * stored.
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;

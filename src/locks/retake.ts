@@ -9,26 +9,26 @@ import { giveBack } from "./joint-lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { Wish } from "./wish.js";
 
-/** A red lease that is held, and the options that it was acquired with. */
+/** A held red lease, and the options of its acquisition. */
 export interface Retaking {
   /** How long to wait for the answer of one server. */
   readonly timeoutMs: number;
   readonly options: LockOptions;
   readonly form: Wish["form"];
-  /** The thread id that acquires one of the locks; undefined: the path decides. */
+  /** The thread id that acquires a lock; undefined: the path decides. */
   threadIdFor(lock: SingleLock): number | undefined;
   readonly hold: JointHold;
   readonly lease: Weak<object>;
 }
 
-/** Missing servers are asked again so often within a lease, but not more often than each tenth of a second. */
+/** Missing servers are asked this many times within a lease, but at most every 100 ms. */
 const TRIES_PER_LEASE = 20;
 const SHORTEST_PAUSE_MS = 100;
 
 /**
- * Acquires the locks of servers that did not answer, or have lost their data, for as long as a majority holds the lease, so that the
- * failure of the next server does not end it. To be called in the async context of the call that has acquired the lease, so that each lock
- * acquired again lies on the same path.
+ * Acquires missing locks again, whose servers did not answer or have lost their data, as long as a majority holds the lease: otherwise the
+ * next server failure could end it. Call it in the async context of the call that acquired the lease, so that each lock acquired again is
+ * on the same path.
  */
 export function retake(retaking: Retaking): void {
   const { locks } = retaking.hold;
@@ -46,11 +46,11 @@ function lookAfter(
   retaking: Retaking,
 ): void {
   const { hold, lease } = retaking;
-  // A lease that was extended has its pace from then on.
+  // After an extension, the new lease sets the pace.
   let leaseMs = 0;
   for (const member of hold.members) leaseMs = Math.max(leaseMs, member.hold.terms.leaseMs);
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    // A member that was acquired while the lease was being released was not among those released.
+    // A member that was acquired during the release of the lease was not released with it.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
     if (hold.state !== "held" || lease.deref() === undefined) return;
     const missing = locks.filter((lock) => hold.of(lock)?.state !== "held");
@@ -80,7 +80,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
     );
     if (taken === undefined) return;
     const keeper = lease.deref();
-    // The lease may have been made shorter meanwhile: what is asked for next ends with it.
+    // The lease may have been shortened meanwhile: the next try ends with it.
     const outlives = options.leaseMs !== undefined && taken.checkMs() > hold.checkMs();
     if (hold.state === "held" && keeper !== undefined && !outlives) {
       guardOld(keeper, taken);

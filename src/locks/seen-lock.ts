@@ -10,28 +10,28 @@ import {
 import { lockChannel, MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
 import type { LockState, StoredLockKind } from "./inspect.js";
 
-/** A lock as it was seen, in the words of the command that frees it. */
+/** A lock as an earlier look has seen it, in the form that the force-unlock command needs. */
 export interface SeenLock {
-  /** As the program calls it. */
+  /** The name that the program uses. */
   readonly name: string;
   readonly kind: StoredLockKind;
   readonly key: string;
   readonly script: Script<ForceUnlock, ForceUnlockAnswer>;
-  /** Where its waiters listen. */
+  /** The channel of its waiters. */
   readonly channel: string;
   /** The fields that were seen. */
   readonly seen: Readonly<Record<string, string>>;
 }
 
-/** The kinds of what can be freed by force. */
+/** The kinds that can be freed by force. */
 const KINDS = new Set<unknown>(["none", "lock", "fair-lock", "fenced-lock", "read-write-lock"]);
-/** `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take the lock; with `:write` behind that of a write lock. */
+/**
+ * `<client id>:<thread id>`, or `<client id>:next` for a client that is about to take the lock; with `:write` appended for a write lock.
+ */
 const HOLDER = /^[0-9a-f-]{36}:(?:\d+|next)(?::write)?$/i;
 const WAY = "as in forceUnlock(await holdfast.inspect(name))";
 
-/**
- * @throws TypeError for what `inspect` does not answer about a lock; InvalidNameError for a key that cannot be one
- */
+/** @throws TypeError if `state` is not a lock state as `inspect` returns it; InvalidNameError for an invalid key */
 export function seenLock(state: LockState): SeenLock {
   checkState(state);
   const { name, kind, holders, holdCounts } = state;
@@ -41,14 +41,14 @@ export function seenLock(state: LockState): SeenLock {
     const stored = kind === "fair-lock" || kind === "fenced-lock" ? kind : "lock";
     return { name, kind: stored, key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
   }
-  // A writer's own reads stand beside its write hold.
+  // A writer's own reads are stored beside its write hold.
   const isWritten = holders.some((holder) => holder.endsWith(WRITE_ENDING));
   const seen = { ...counts, [MODE_FIELD]: isWritten ? "write" : "read" };
   const script = isWritten ? writeForceUnlock : readForceUnlock;
   return { name, kind, key, script, channel: rwChannel(key), seen };
 }
 
-/** As it may come from a program without types, or from text that was parsed. */
+/** The state may come from untyped code or from parsed text. */
 function checkState(state: unknown): void {
   if (typeof state !== "object" || state === null) throw wrong("a lock state", state);
   const { name, key, kind, holders, holdCounts } = state as Partial<Record<keyof LockState, unknown>>;

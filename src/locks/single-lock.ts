@@ -3,11 +3,11 @@ import type { Hold } from "../threads/stay.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 
-/** A lock that is one key with a lease: what a joint lock uses of it. */
+/** A lock that is one key with a lease, as a joint lock uses it. */
 export interface SingleLock extends Lock, Keeper {
   readonly identity: LockIdentity;
-  /** The hold that an unlock in Redisson's style means. */
+  /** The hold that an unlock in Redisson's style refers to. */
   toUnlock(threadId: number | undefined): Hold | undefined;
-  /** Keeps a bare lease that was taken in `asThread` until that ends, so that the caller need not keep it. */
+  /** Refers to a bare lease that was taken in `asThread` until that body ends, so that the caller need not. */
   keep(hold: Hold, lease: object): void;
 }

@@ -5,8 +5,8 @@ import { reentrantLock } from "./reentrant-lock.js";
 import { WaitInLine } from "./wait-in-line.js";
 
 /**
- * A lock for which calls wait by asking again and again, without a connection for messages. Its release is published all the same, since
- * calls may wait for a plain lock of the same name. Source: Redisson's RedissonSpinLock.
+ * A lock whose waiters poll, without a connection for messages. Its release is published all the same, because calls may wait for a plain
+ * lock of the same name. Source: Redisson's RedissonSpinLock.
  */
 export function spinLock(backoff: Backoff): LockKind {
   return {
@@ -17,11 +17,11 @@ export function spinLock(backoff: Backoff): LockKind {
   };
 }
 
-/** Waits in line, where the head asks again after pauses of its own and does not listen. */
+/** Waits in line. The head polls after pauses of its own and does not listen. */
 class Spinning extends WaitInLine {
   readonly #backoff: Backoff;
   #nextDelay: () => number;
-  /** Whether all calls that came before it, of other clients as well, have had the lock. */
+  /** Whether its client claims the lock: all clients that came before have had their turn. */
   #claims = false;
 
   constructor(part: Part, backoff: Backoff) {
@@ -31,7 +31,7 @@ class Spinning extends WaitInLine {
     this.#nextDelay = delays(backoff);
   }
 
-  /** The next release gives it the lock: that does not wait for the longest pause. */
+  /** If its client claims the lock, the next release grants it: the pauses start short again. */
   override refused(): boolean {
     const { obstacle, waiting } = this.wish;
     if (obstacle !== undefined) this.line.seenHeld(obstacle);

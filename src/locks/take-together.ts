@@ -23,7 +23,7 @@ export interface WantedLock {
   readonly wish: Wish;
 }
 
-/** What a call for several locks has brought: all of them, or one that stood in the way. */
+/** The outcome of a call for several locks: all of them, or one that was not free. */
 export interface TogetherOutcome {
   readonly members: readonly JointMember[];
   readonly missing?: SingleLock;
@@ -36,8 +36,8 @@ export function isFresh(lock: LockIdentity): boolean {
 }
 
 /**
- * Takes locks of one client, one script and one slot, of which the caller has none yet, in one command: all or none.
- * @param ended called when the wishes say what they have met
+ * Takes locks of one client, one script and one slot, which the caller does not hold yet, in one command: all or none.
+ * @param ended called when the wishes have recorded what they met
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  * @see docs/internals/states.md#one-acquisition
  */
@@ -47,7 +47,7 @@ export async function takeTogether(
   strangers: Strangers,
   ended: () => void,
 ): Promise<TogetherOutcome> {
-  // As their script wants them: the fenced ones come last.
+  // The script needs the fenced locks last.
   const fencedOf = ({ lock }: WantedLock) => Number(lock.identity.kind.fenced);
   const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
   const parts = wanted.map((each) => partOf(each, strangers));
@@ -87,7 +87,7 @@ async function attemptTogether(
     for (let tries = 1; ; tries += 1) {
       const { waiter } = first.wish;
       const room = admission.enter(key) ?? (await admission.turn({ key, waiter, goesFirst: false }));
-      // It was not sent: the waiter's time is up, or it was cancelled.
+      // The command was not sent: the waiter's time is up, or it was cancelled.
       if (room === undefined) return missingFirst(wanted);
       const sendings = begin(parts, room);
       const input = () => {
@@ -113,7 +113,7 @@ async function attemptTogether(
   }
 }
 
-/** One command for all of them, in which the first has the room for all. */
+/** Makes one command for all locks; its first part has the room for all. */
 function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   return parts.map((part, at) => {
     part.wish.attempts += 1;
@@ -161,14 +161,14 @@ function read(
       else missing ??= lock;
     });
     if (late) return "late";
-    // What is free, but was not taken, is missing as well.
+    // A free lock that was not taken is missing as well.
     missing ??= free;
     return missing === undefined ? { members } : { members, missing };
   } catch (error) {
     giveBack(members);
     throw error;
   } finally {
-    // What was written beside a refusal, or came too late to be of use, is taken back.
+    // What was written beside a refusal, or came too late, is released.
     parts.forEach(({ lock, stay }, at) => {
       if (answers[at]?.status === "held" && stay.inRedis.count === 0) reconcile(lock, stay);
     });

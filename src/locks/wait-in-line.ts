@@ -10,7 +10,7 @@ import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
- * Waits in line with the other calls of this client for the lock; the head of the line talks to Redis.
+ * Waits in line with this client's other calls for the lock; the head of the line talks to Redis.
  * @see docs/internals/states.md#the-line
  */
 export class WaitInLine implements WayOfWaiting {
@@ -19,14 +19,14 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   protected readonly lock: LockIdentity;
   protected readonly part: Part;
-  /** Whether it waits in a queue in Redis, once the line hears of its turn there. */
+  /** Whether the call waits in a queue in Redis, once the line knows that it can hear of its turn there. */
   readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;
-  /** Whether it has asked or slept. */
+  /** Whether the call has asked or slept. */
   #hasBegun = false;
 
-  /** @param line where it waits. Default: the line of its client for the lock */
+  /** @param line the line to wait in. Default: its client's line for the lock */
   constructor(part: Part, line?: WaitLine) {
     const { lock, wish } = part;
     this.part = part;
@@ -43,7 +43,7 @@ export class WaitInLine implements WayOfWaiting {
   asks(): WaitEnd | undefined {
     const { waiter } = this.wish;
     if (this.line.head !== waiter || !this.line.shouldAsk()) return undefined;
-    // No lock is handed to a call that asks: if its answer comes too late, its stay gives back what it took, and cannot take over a lock
+    // No lock is handed to a call that is asking: if its answer comes too late, its stay releases what it took and cannot take over a lock
     // meanwhile.
     waiter.heir = undefined;
     const news = this.line.asking(this.#hasBegun && waiter.naps);
@@ -57,7 +57,7 @@ export class WaitInLine implements WayOfWaiting {
     const { obstacle, waiting } = this.wish;
     const { asksEachMs, fieldEnding } = this.lock.kind;
     if (obstacle !== undefined) {
-      // A reader of this client frees the lock without a word to the line of its writers.
+      // A reader of this client frees the lock without notifying the line of its writers.
       const own = obstacle.own && obstacle.holder.endsWith(fieldEnding);
       this.line.seenHeld({ ...obstacle, own }, asksEachMs);
     }
@@ -68,8 +68,8 @@ export class WaitInLine implements WayOfWaiting {
   }
 
   /**
-   * A server that fails one call fails the whole line, unless that has asked but once. In all other cases the wake-up that this call used
-   * up goes to the next one.
+   * An unavailable server fails the whole line, unless this call asked only once. In all other cases the wake-up that this call used goes
+   * to the next one.
    */
   failed(error: unknown): void {
     const { cancelled, once } = this.wish;
@@ -99,14 +99,14 @@ export class WaitInLine implements WayOfWaiting {
     return this.line.waitOn(waiter, ms);
   }
 
-  /** For the error of a call that has waited in vain: the holder that the line saw last. */
+  /** For the error of a call that has waited in vain: records the holder that the line saw last. */
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;
     this.wish.obstacle = { ...sighting, own: this.lock.client.holdsAs(sighting.holder) };
   }
 
-  /** Those behind it in line learn what has come of it: they may enter a shared lock as well; of any other lock they learn the new TTL. */
+  /** Tells the calls behind it in line how it ended: they may also enter a shared lock; for any other lock they learn the new TTL. */
   leave(byAnswer: boolean): void {
     const { waiter } = this.wish;
     waiter.heir = undefined;
@@ -117,7 +117,7 @@ export class WaitInLine implements WayOfWaiting {
     }
     const wasNapping = waiter.naps && !byAnswer && this.line.head === waiter;
     this.lock.client.lines.leave(this.line, waiter);
-    // The next one may have no place in the queue yet, in which it would hear of a release: it asks for one.
+    // The next call may have no place in the queue yet and would miss the release: it asks for one.
     if (wasNapping) this.line.wake();
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
     if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);

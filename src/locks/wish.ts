@@ -13,9 +13,9 @@ import type { Scope } from "../threads/scope.js";
 import type { Hold } from "../threads/stay.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
 
-/** What sets one call apart. */
+/** The properties of one call. */
 interface Call {
-  /** Whether a body is about to run in the hold, or a bare lease is handed out. */
+  /** `using`: a body runs in the hold; `lock`: a bare lease is returned. */
   readonly form: "lock" | "using";
   /** Whether the call may wait. */
   readonly waits: boolean;
@@ -26,40 +26,40 @@ interface Call {
   readonly replaced?: Hold | undefined;
   /** Whether the waiter belongs to a larger call, which dismisses it. Default: false. */
   readonly isPart?: boolean;
-  /** Whether the caller asks again soon where it does not get its turn in a stay: then it does not wait for that. Default: false. */
+  /** Whether the caller soon asks again if it gets no turn in a stay: then it does not wait for the turn. Default: false. */
   readonly isAskedAgain?: boolean;
 }
 
-/** The holder that was in the way when the lock was last seen. */
+/** The holder when the lock was last seen. */
 export interface SeenObstacle extends Obstacle {
   /** On the monotonic clock of the client. */
   readonly seenMs: number;
 }
 
-/** The obstacle as errors tell it, with the time that its lease lasts from `nowMs` on. */
+/** The obstacle for an error, with its remaining lease at `nowMs`. */
 export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
   if (seen === undefined) return undefined;
   const { holder, own } = seen;
   return { holder, ttlMs: leftMsOf(nowMs, seen), own };
 }
 
-/** How many milliseconds the lease of a holder lasts from `nowMs` on; negative where it does not end, or that is not known. */
+/** How many milliseconds a holder's lease lasts from `nowMs` on; negative if it does not end or its end is unknown. */
 export function leftMsOf(nowMs: number, { ttlMs, seenMs }: Sighting): number {
   return ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs));
 }
 
-/** What a wish uses of the lock that it wants. */
+/** The part of a lock that a wish uses. */
 interface WishedLock {
   readonly client: Client;
   readonly name: string;
 }
 
 /**
- * One call that wants a lock. Once its wait is cancelled, nothing is sent again for it.
+ * One call for a lock. Once its wait is cancelled, nothing more is sent for it.
  * @see docs/internals/states.md#one-acquisition
  */
 export class Wish implements Patience {
-  /** The lease, and for how long a hold may last; lengthened where it enters a stay whose holds need that. */
+  /** The lease, and the longest time for the hold. Lengthened when the call enters a stay that needs a longer lease. */
   terms: Terms;
   readonly form: Call["form"];
   readonly waits: boolean;
@@ -68,31 +68,31 @@ export class Wish implements Patience {
   readonly replaced: Hold | undefined;
   readonly isPart: boolean;
   readonly isAskedAgain: boolean;
-  /** The scope of `asThread` that a bare hold is to lie in. */
+  /** The scope of `asThread` that a bare hold belongs to. */
   takenIn: Scope | undefined;
   /** The write hold beside which the call may read. */
   kin: Hold | undefined;
-  /** True for one more hold of a stay that goes on: it may never become the first of another. */
+  /** True for one more hold of an existing stay: it may never become the first hold of another stay. */
   again = false;
-  /** How often Redis was asked. */
+  /** How many times Redis was asked. */
   attempts = 0;
-  /** Set where it waits on beyond its end for its turn behind another call: then one question of its own is enough. */
+  /** Set when the call waits in overtime for its turn behind another call: then it asks at most once itself. */
   once = false;
-  /** Whether one of the attempts may have been carried out more than once. */
+  /** Whether one of the attempts may have run more than once. */
   repeated = false;
   /** The holder that was seen last, for the error. */
   obstacle: SeenObstacle | undefined;
-  /** Set when Redis was not asked, as the outcome of the last stay under the same chosen id is unknown. */
+  /** Set when Redis was not asked because the outcome of the last stay under the same chosen id is unknown. */
   unanswered: UnavailableError | undefined;
-  /** Whether it was told that the call is contended. */
+  /** Whether the call was published as contended. */
   isContended = false;
-  /** What has ended the wait. */
+  /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
-  /** The line of its client, where its next question is to put the client into the lock's queue. */
+  /** Its client's line, if the next question should put the client into the lock's queue. */
   queued: WaitLine | undefined;
-  /** Where its client stands there, by the latest answer; undefined when it was another. */
+  /** The client's place in that queue by the latest answer; undefined for other answers. */
   waiting: WaitingPlace | undefined;
-  /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
+  /** The call's own place in the queue of a fair lock by the latest attempt; undefined for other answers. */
   place: FoundPlace | undefined;
 
   constructor({ settings, usualTerms }: Client, options: LockOptions, call: Call) {
@@ -109,7 +109,7 @@ export class Wish implements Patience {
     this.isAskedAgain = call.isAskedAgain ?? false;
   }
 
-  /** It enters a stay whose other holds need a longer lease: its own is as long, and renewed with theirs. */
+  /** The call enters a stay whose other holds need a longer lease: its own lease becomes as long, and is renewed with theirs. */
   lengthen(leaseMs: number): void {
     this.terms = makeTerms({ ...this.terms, leaseMs, watchdogMs: leaseMs });
   }
@@ -142,17 +142,17 @@ function termsOf(settings: ClientSettings, { leaseMs, maxHoldMs, watchdogMs, not
   });
 }
 
-/** The answer that a call stands in a lock's queue: when that command was sent, the lock was not granted to it yet. */
+/** The answer that a call is in a lock's queue: when that command was sent, the lock was not granted to it yet. */
 export interface QueuePlace extends Sighted {
-  /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
+  /** Milliseconds until the lock expires; undefined unless this call is next in the queue and knows the TTL. */
   readonly fallsInMs: number | undefined;
 }
 
 /** The answer to an attempt. */
 export interface FoundPlace extends QueuePlace {
-  /** Whether the attempt has put the caller's field into the queue, where it did not stand before. */
+  /** Whether the attempt put the caller's field into the queue, where it was not before. */
   readonly pushed: boolean;
-  /** Whether a JVM may free the lock, and then tell on the channels of Redisson. */
+  /** Whether a JVM may free the lock and then publish on Redisson's channels. */
   readonly meetsJvm: boolean;
   /** Whether the server may have run the attempt more than once. */
   readonly repeated: boolean;

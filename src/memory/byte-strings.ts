@@ -1,6 +1,6 @@
 /**
- * A byte string is a string with one character per byte, U+0000 to U+00FF. Redis stores bytes, whatever they
- * mean, and such strings are what JavaScript compares, hashes and slices best. Text becomes UTF-8 at the door.
+ * A byte string is a string with one character per byte, U+0000 to U+00FF. Redis stores bytes without interpreting them, and JavaScript
+ * compares, hashes and slices such strings fastest. Text is converted to UTF-8 at the entry.
  */
 const BEYOND_ASCII = /[^\x20-\x7e\t\r\n]/;
 
@@ -13,13 +13,13 @@ export function textOfBytes(bytes: string): string {
   return BEYOND_ASCII.test(bytes) ? Buffer.from(bytes, "latin1").toString("utf8") : bytes;
 }
 
-/** For eyes and comparisons: text where the bytes are UTF-8, hexadecimal digits after `0x` where they are not. */
+/** For display and comparisons: text if the bytes are UTF-8, otherwise hexadecimal digits after `0x`. */
 export function readableBytes(bytes: string): string {
   const text = textOfBytes(bytes);
   return bytesOfText(text) === bytes ? text : `0x${Buffer.from(bytes, "latin1").toString("hex")}`;
 }
 
-/** Above it, the engine might take the bytes for too many arguments. */
+/** For a longer array, the bytes could be too many arguments for the engine. */
 const LONGEST_CALL = 1024;
 
 export function bytesOfArray(array: Uint8Array): string {

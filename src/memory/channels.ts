@@ -26,17 +26,17 @@ export class Channels {
     return listeners.size;
   }
 
-  /** The channels that somebody listens to. */
+  /** The channels with listeners. */
   names(): Iterable<string> {
     return this.#listeners.keys();
   }
 
-  /** How many listen. */
+  /** The number of listeners. */
   count(channel: string): number {
     return this.#listeners.get(channel)?.size ?? 0;
   }
 
-  /** Returns what ends it; not even messages that are on their way arrive after that. */
+  /** Returns a function that unsubscribes; after that, not even messages already under way arrive. */
   subscribe(channel: string, onMessage: MessageHandler): () => void {
     const listener: StoreListener = { onMessage, listening: true };
     const listeners = this.#listeners.get(channel) ?? new Set();

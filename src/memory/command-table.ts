@@ -21,7 +21,7 @@ export function findCommand(name: string): MemoryCommand | undefined {
   return byName.get(name) ?? byName.get(name.toUpperCase());
 }
 
-/** Whether a command takes so many arguments, its name counted. */
+/** Whether a command takes this many arguments, including its name. */
 export function takes({ arity }: MemoryCommand, count: number): boolean {
   return arity < 0 ? count >= -arity : count === arity;
 }

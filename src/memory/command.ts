@@ -1,23 +1,23 @@
 import type { Keyspace } from "./keyspace.js";
 import { CommandError, type Reply } from "./reply.js";
 
-/** One command of Redis. Commands of a kind stand in one file and are gathered in command-table.ts. */
+/** One Redis command. Commands of one type are in one file; command-table.ts collects them all. */
 export interface MemoryCommand {
-  /** Number of arguments with the name of the command; negative: at least so many. */
+  /** The number of arguments, including the command's name; negative: at least this many. */
   readonly arity: number;
-  /** A full server refuses what may grow. Once a script has written, it refuses that script nothing more. */
+  /** A full server refuses a command that may grow its memory. Once a script has written, it refuses that script nothing more. */
   readonly effect: "none" | "writes" | "may-grow";
-  /** Gets as many arguments as `arity` says. Answers an error by throwing a {@link CommandError}. */
+  /** Gets as many arguments as `arity` says. Reports an error by throwing a {@link CommandError}. */
   run(server: CommandServer, ...args: string[]): Reply;
 }
 
-/** What commands need of the server. */
+/** The part of the server that commands need. */
 export interface CommandServer {
   readonly keyspace: Keyspace;
   /** Returns the number of listeners. */
   publish(channel: string, message: string): number;
   listeners(channel: string): number;
-  /** Those with listeners. */
+  /** The channels with listeners. */
   channels(): Iterable<string>;
 }
 
@@ -45,7 +45,7 @@ export function addInt64(left: bigint, right: bigint): bigint {
   return sum;
 }
 
-/** Takes the part from `start` to `stop`, both included, either counted from the end when negative. */
+/** Takes the part from `start` to `stop`, inclusive; negative indexes count from the end. */
 export function parseRange(start: string, stop: string): <T>(items: readonly T[]) => T[] {
   const [first, last] = [parseInteger(start), parseInteger(stop)];
   return (items) => {

@@ -1,20 +1,20 @@
 import { type Clock, inLaterTurn, type Timer } from "../clock.js";
 
 export interface FakeClockOptions {
-  /** What the wall clock shows at first, in milliseconds since the Unix epoch. Default: 2026-11-20T00:00:00Z. */
+  /** The wall clock's first value, in milliseconds since the Unix epoch. Default: 2026-11-20T00:00:00Z. */
   readonly epochMs?: number;
 }
 
-/** A number of today's size, because some bugs only show with such. */
+/** A realistic value, because some bugs only show with numbers of that size. */
 const DEFAULT_EPOCH_MS = 1_795_132_800_000;
 
-/** Not 0 and not the wall clock's value, so that mixed-up or "missing" readings show. */
+/** Neither 0 nor the wall clock's value, so that mixed-up or missing readings show. */
 const MONOTONIC_START_MS = 60_000;
 
-/** Work may pass through this many turns of its own (a test's `setImmediate`, say) without a timer of ours. */
+/** Work may pass through this many event loop turns (a test's `setImmediate`, for example) without a timer of this clock. */
 const QUIET_TURNS = 3;
 
-/** Work that still goes on after so many turns goes on for ever. */
+/** Work that is not finished after this many turns counts as endless. */
 const MAX_TURNS = 100_000;
 
 interface FakeTimer {
@@ -25,13 +25,13 @@ interface FakeTimer {
 /**
  * A clock that moves only when it is told to, for tests.
  *
- * Timers with a delay of 0 stand for the event loop and not for time: they fire by themselves, in a later
- * turn of the real event loop. Awaiting an operation on the embedded server therefore needs no `advance`.
+ * Timers with a delay of 0 stand for the event loop and not for time: they fire by themselves, in a later turn of the real event loop. So
+ * awaiting an operation on the embedded server needs no `advance`.
  */
 export class FakeClock implements Clock {
   #wallMs: number;
   #monotonicMs = MONOTONIC_START_MS;
-  /** In the order in which they fire. */
+  /** In firing order. */
   readonly #sleeping: FakeTimer[] = [];
   readonly #firing = new Set<FakeTimer>();
   #lastAdvance: Promise<void> = Promise.resolve();
@@ -62,9 +62,9 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Lets `ms` milliseconds pass on both clocks and fires the timers that fall due, in order. Everything that
-   * a timer sets off (promises, answers of the embedded server) has settled before the next one fires and
-   * before this resolves. A second call waits for the first. Rejects with what a timer throws.
+   * Lets `ms` milliseconds pass on both clocks and fires the timers that fall due, in order. All work started by a timer (promises, answers
+   * of the embedded server) has settled before the next one fires and before this resolves. A second call waits for the first. Rejects with
+   * the error of a timer that throws.
    */
   advance(ms: number): Promise<void> {
     const advanced = this.#lastAdvance.then(() => this.#advance(ms));
@@ -72,14 +72,14 @@ export class FakeClock implements Clock {
     return advanced;
   }
 
-  /** The machine sleeps for `ms` milliseconds: the wall clock moves, the monotonic one and the timers do not. */
+  /** Simulates a machine that sleeps for `ms` milliseconds: the wall clock moves; the monotonic clock and the timers do not. */
   suspend(ms: number): void {
     this.#wallMs += ms;
   }
 
   /**
-   * The event loop is blocked for `ms` milliseconds: both clocks move and nothing runs. The timers that fell
-   * due meanwhile fire afterwards on their own, in a later turn.
+   * Simulates an event loop that is blocked for `ms` milliseconds: both clocks move and nothing runs. Timers that fell due meanwhile fire
+   * afterwards by themselves, in a later turn.
    */
   block(ms: number): void {
     this.#moveTo(this.#monotonicMs + ms);
@@ -95,7 +95,7 @@ export class FakeClock implements Clock {
       callback();
     };
     while (this.#takeDue(untilMs, fire)) await this.#settle();
-    // A callback may have blocked the event loop for longer than was asked for.
+    // A callback may have blocked the event loop for longer than requested.
     this.#moveTo(Math.max(untilMs, this.#monotonicMs));
     await this.#settle();
   }
@@ -130,7 +130,7 @@ export class FakeClock implements Clock {
     if (at >= 0) this.#sleeping.splice(at, 1);
   }
 
-  /** Where a timer belongs that is due at `dueMs`: behind all that were scheduled before for the same time. */
+  /** The position for a timer due at `dueMs`: behind all earlier timers for the same time. */
   #firstAfter(dueMs: number): number {
     let low = 0;
     let high = this.#sleeping.length;

@@ -1,14 +1,14 @@
-/** The part of fengari that the embedded server uses; the package brings no types. Lua strings are byte arrays. */
+/** The part of fengari that the embedded server uses; the package has no types. Lua strings are byte arrays. */
 declare module "fengari" {
-  /** A Lua state, which only fengari looks into. */
+  /** An opaque Lua state. */
   export interface LuaState {
     readonly l_G: object;
   }
 
-  /** A function that Lua can call: arguments on the stack, returns how many results it has pushed. */
+  /** A function that Lua can call: takes its arguments from the stack, and returns how many results it has pushed. */
   export type StateFunction = (state: LuaState) => number;
 
-  /** Where an active function stands. */
+  /** The position of an active function. */
   export interface Activation {
     readonly currentline: number;
   }
@@ -39,7 +39,7 @@ declare module "fengari" {
     lua_pcall(state: LuaState, argumentCount: number, resultCount: number, handlerIndex: number): number;
     lua_pop(state: LuaState, count: number): void;
     lua_pushboolean(state: LuaState, value: boolean): void;
-    /** A function with so many values from the stack, which it finds at {@link lua_upvalueindex}. */
+    /** A function with this many values from the stack, which it finds at {@link lua_upvalueindex}. */
     lua_pushcclosure(state: LuaState, value: StateFunction, valueCount: number): void;
     lua_pushjsfunction(state: LuaState, value: StateFunction): void;
     lua_pushnil(state: LuaState): void;

@@ -54,7 +54,7 @@ export const hashCommands: MemoryCommands = {
   },
 };
 
-/** The first fields: a choice that chance may make as well. */
+/** Returns the first fields: a possible random choice. */
 function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...words: string[]): Reply {
   const wanted = count === undefined ? 1 : parseInteger(count);
   const withValues = words[0]?.toUpperCase() === "WITHVALUES";

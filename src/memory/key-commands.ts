@@ -49,7 +49,7 @@ export const keyCommands: MemoryCommands = {
   },
 };
 
-/** How many keys Redis goes through in one step when it is not told. */
+/** How many keys Redis scans in one step without COUNT. */
 const USUAL_COUNT = 10;
 
 function scanOptions(
@@ -80,7 +80,7 @@ function scanOptions(
   return { count, isWanted: (key) => isOfType(key) && matches(key) };
 }
 
-/** The point of time at which a key with this TTL ends. */
+/** The time at which a key with this TTL expires. */
 export function timeAfter({ timeMs }: Keyspace, ttlMs: number, command: string): number {
   const atMs = timeMs + ttlMs;
   if (Math.abs(atMs) >= MAX_INT64) throw invalidExpireTime(command);
@@ -91,7 +91,7 @@ export function invalidExpireTime(command: string): CommandError {
   return new CommandError(`ERR invalid expire time in '${command}' command`);
 }
 
-/** Answers on how many keys `act` said yes. */
+/** Returns for how many keys `act` returned true. */
 function onEachKey(
   effect: MemoryCommand["effect"],
   act: (server: CommandServer, key: string) => boolean,

@@ -1,6 +1,6 @@
 import { CommandError } from "./reply.js";
 
-/** What a key of each type holds. All strings are byte strings. */
+/** The value of each type of key. All strings are byte strings. */
 interface Values {
   string: string;
   hash: Map<string, string>;
@@ -15,12 +15,12 @@ type Entry = {
     readonly type: T;
     value: Values[T];
     expiresAtMs: number;
-    /** Grows from one key to the next that was added. */
+    /** Increases with each added key. */
     readonly order: number;
   };
 }[ValueType];
 
-/** Keys with their values and when they expire, on the server's wall clock. */
+/** Keys with their values and expiry times, on the server's wall clock. */
 export type KeyCopies = ReadonlyMap<string, Readonly<Entry>>;
 
 function copyOf({ type, value, expiresAtMs, order }: Readonly<Entry>): Entry {
@@ -33,10 +33,10 @@ function copyOf({ type, value, expiresAtMs, order }: Readonly<Entry>): Entry {
   } as Entry;
 }
 
-/** Below so many keys, leftovers are not worth looking for. */
+/** With fewer keys, searching for expired ones is not worthwhile. */
 const FIRST_SWEEP_SIZE = 1024;
 
-/** The keys of one database, which expire as Redis' keys do: on the server's wall clock. No command sees an expired key. */
+/** The keys of one database. They expire like Redis' keys: on the server's wall clock. No command sees an expired key. */
 export class Keyspace {
   /** The server's wall clock, which stands still while a command or script runs. */
   timeMs = 0;
@@ -48,7 +48,7 @@ export class Keyspace {
     return this.#find(key)?.type ?? "none";
   }
 
-  /** The value of a key, which callers may change in place; undefined when there is no such key. */
+  /** The value of a key, which callers may change in place; undefined if there is no such key. */
   get<T extends ValueType>(key: string, type: T): Values[T] | undefined {
     const entry = this.#find(key);
     if (entry === undefined) return undefined;
@@ -83,7 +83,7 @@ export class Keyspace {
     return entry.expiresAtMs === Number.POSITIVE_INFINITY ? -1 : entry.expiresAtMs - this.timeMs;
   }
 
-  /** Sets when a key ends, `Infinity` for never. A time that has come ends it at once. */
+  /** Sets when a key expires; `Infinity` for never. A time that has come deletes it at once. */
   expireAt(key: string, atMs: number): void {
     const entry = this.#find(key);
     if (entry === undefined) return;
@@ -92,9 +92,9 @@ export class Keyspace {
   }
 
   /**
-   * Some of the keys, of which all that are there from the first step to the last come once.
-   * @param from what the step before has answered; 0 at first
-   * @returns where to go on; 0: these were the last
+   * Some of the keys. A key that exists from the first step to the last is returned exactly once.
+   * @param from the previous step's `next`; 0 at first
+   * @returns `next`: where to continue; 0: these were the last
    */
   step(from: number, count: number): { readonly keys: readonly string[]; readonly next: number } {
     const keys: string[] = [];
@@ -124,7 +124,7 @@ export class Keyspace {
     return copies;
   }
 
-  /** The copies stay what they are, whatever becomes of the keys. @param isMeant by default all keys are replaced */
+  /** Restores a copy; later changes of the keys do not change the copy. @param isMeant by default all keys are replaced */
   become(copies: KeyCopies, isMeant: (key: string) => boolean = () => true): void {
     for (const key of [...this.#entries.keys()]) if (isMeant(key)) this.#entries.delete(key);
     for (const [key, entry] of copies)
@@ -138,7 +138,7 @@ export class Keyspace {
 
   #find(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    // In its last millisecond a key is still there, with a TTL of 0.
+    // In its last millisecond a key still exists, with a TTL of 0.
     if (entry === undefined || this.timeMs <= entry.expiresAtMs) return entry;
     this.#entries.delete(key);
     return undefined;

@@ -67,7 +67,7 @@ function lpop({ keyspace }: CommandServer, key: string): Reply {
   return first ?? null;
 }
 
-/** Keeps the part from `start` to `stop`, both included. */
+/** Keeps the part from `start` to `stop`, inclusive. */
 function ltrim({ keyspace }: CommandServer, key: string, start: string, stop: string): Reply {
   const take = parseRange(start, stop);
   const list = keyspace.get(key, "list");
@@ -77,7 +77,7 @@ function ltrim({ keyspace }: CommandServer, key: string, start: string, stop: st
   return OK;
 }
 
-/** Removes the first `count` occurrences, the last ones when negative, all when 0. */
+/** Removes the first `count` occurrences, the last ones if negative, all if 0. */
 function lrem({ keyspace }: CommandServer, key: string, count: string, item: string): Reply {
   const wanted = parseInteger(count);
   const list = keyspace.get(key, "list");

@@ -14,11 +14,11 @@ import { parseNumber, shortNumberText } from "./number-text.js";
 
 const { LUA_TSTRING, LUA_TTABLE } = lua;
 
-/** How many values Lua 5.1 has room for on its stack while it runs a function that is no Lua. */
+/** How many values fit on the stack of Lua 5.1 while it runs a native function. */
 const STACK = 8_000;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Functions that Lua 5.1 has otherwise than fengari, which is Lua 5.3; each gets what 5.3 has. */
+/** Functions that differ in Lua 5.1 from fengari, which is Lua 5.3; each one gets the 5.3 version. */
 export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
   tonumber: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
@@ -33,7 +33,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
     lauxlib.luaL_checkany(state, 1);
     const number = numberAt(state, 1);
     const isObject = [LUA_TTABLE, lua.LUA_TFUNCTION].includes(lua.lua_type(state, 1));
-    if (isObject) refuse(state, "makes no text of a table or a function");
+    if (isObject) refuse(state, "can not turn a table or a function into text");
     if (number === undefined) lauxlib.luaL_tolstring(state, 1);
     else pushBytes(state, shortNumberText(checkWritten(state, number)));
     return 1;
@@ -75,7 +75,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
 
   "table.insert": (of53) => (state) => {
     checkTable(state, 1);
-    if (lua.lua_gettop(state) > 2) refuse(state, "inserts at the end alone");
+    if (lua.lua_gettop(state) > 2) refuse(state, "inserts only at the end");
     return of53(state);
   },
 
@@ -87,8 +87,8 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
 };
 
 /**
- * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right
- * operand, keeps the text of that and returns itself, and then gets its left operand.
+ * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right operand,
+ * stores its text and returns itself; then it gets its left operand.
  */
 export function pushJoint(state: LuaState): void {
   let right = "";
@@ -121,7 +121,7 @@ function rounding(round: (number: number) => number): StateFunction {
   };
 }
 
-/** Takes texts for the numbers that they are. */
+/** Converts texts to the numbers that they represent. */
 function choosing(isBetter: (best: number, number: number) => boolean): StateFunction {
   return (state) => {
     let best = checkNumber(state, 1);
@@ -139,7 +139,7 @@ function anyNumber(state: LuaState, index: number): number | undefined {
   return text === undefined ? numberAt(state, index) : parseNumber(cText(text));
 }
 
-/** As `strtoul` of C reads it, which wraps a negative number round, and makes the largest number of one that is too large. */
+/** Reads a number like C's `strtoul`: a negative number wraps around, and a number that is too large becomes the largest one. */
 function numberInBase(state: LuaState, base: number): number | undefined {
   const number = numberAt(state, 1);
   const text = number === undefined ? textAt(state, 1) : shortNumberText(checkWritten(state, number));

@@ -9,8 +9,8 @@ import { ErrorReply, type Reply } from "./reply.js";
 const CHUNK_NAME = "@user_script";
 
 /**
- * So many values always lie at the bottom of the stack. fengari deletes the elements of its stack, and V8 turns an
- * array that was emptied so into a slow one.
+ * This many values always stay at the bottom of the stack. fengari deletes the elements of its stack, and V8 turns an array that was
+ * emptied that way into a slow one.
  */
 const BALLAST = 16;
 
@@ -22,7 +22,7 @@ export class LuaInterpreter {
   readonly #state = lauxlib.luaL_newstate();
   readonly #namesRef: number;
   readonly #functionRefs = new Map<string, number>();
-  /** An error that a function of ours threw: a bug of ours, not an error of the script. */
+  /** An error that one of our own functions threw: our bug, not an error of the script. */
   #fault: { readonly error: unknown } | undefined;
 
   constructor(run: CommandRunner) {
@@ -30,7 +30,7 @@ export class LuaInterpreter {
     pushSandbox(state, {
       call: (L) => this.#call(L, run, true),
       pcall: (L) => this.#call(L, run, false),
-      // There are no users, and so every command is allowed.
+      // There are no users, so every command is allowed.
       acl_check_cmd: (L) => {
         lua.lua_pushboolean(L, true);
         return 1;
@@ -64,7 +64,7 @@ export class LuaInterpreter {
     }
   }
 
-  /** Returns what the compiler complains about. */
+  /** Returns the compiler's error message. */
   #pushFunction(script: ScriptSource): string | undefined {
     const state = this.#state;
     const known = this.#functionRefs.get(script.sha1);
@@ -122,7 +122,7 @@ export class LuaInterpreter {
   }
 }
 
-/** The message handler: makes any error a table with its text in `err`, and adds where it was raised. */
+/** The message handler: turns any error into a table with its text in `err`, and adds the position where it was raised. */
 function addPosition(state: LuaState): number {
   if (lua.lua_type(state, 1) !== lua.LUA_TTABLE) {
     const text = bytesOfArray(lauxlib.luaL_tolstring(state, 1));
@@ -131,7 +131,7 @@ function addPosition(state: LuaState): number {
   }
   lua.lua_settop(state, 1);
   const activation = new lua.lua_Debug();
-  // Level 0 is this function. A command is raised in a function of ours, called at level 2.
+  // Level 0 is this function. A command raises its error in a function of ours, called at level 2.
   for (let level = 1; level <= 2 && lua.lua_getstack(state, level, activation); level++) {
     lua.lua_getinfo(state, to_luastring("Sl"), activation);
     if (activation.currentline < 0) continue;

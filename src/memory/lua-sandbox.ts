@@ -5,7 +5,7 @@ import { luaFunctions, pushJoint } from "./lua-functions.js";
 import { JOINT } from "./lua-source.js";
 import { textFunctions } from "./lua-texts.js";
 
-/** What a script finds under its global names, apart from `KEYS`, `ARGV` and `redis`. */
+/** The global names of a script, apart from `KEYS`, `ARGV` and `redis`. */
 const BASE_NAMES = [
   "assert",
   "error",
@@ -19,14 +19,14 @@ const BASE_NAMES = [
   "math",
 ];
 
-/** Names of Lua 5.3 alone, or that Redis has otherwise at each run. */
+/** Names that exist only in Lua 5.3, or that Redis sets differently at each run. */
 const LIBRARY_GAPS: Readonly<Record<string, readonly string[]>> = {
   string: ["pack", "packsize", "unpack"],
   table: ["move", "pack", "unpack"],
   math: ["maxinteger", "mininteger", "random", "randomseed", "tointeger", "type", "ult"],
 };
 
-/** What a real server has besides, and no script of ours or of Redisson's calls: nothing proves that it would answer the same. */
+/** Functions of a real server that no script of ours or of Redisson's calls: nothing proves that they would give the same results here. */
 const UNKNOWN: Readonly<Record<string, string>> = {
   "": "_G _VERSION arg bit cjson cmsgpack collectgarbage coroutine getmetatable load loadstring os rawequal rawget rawset setmetatable struct xpcall",
   string: "dump gfind lower rep reverse upper",
@@ -35,7 +35,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   redis: "breakpoint debug log replicate_commands set_repl setresp sha1hex",
 };
 
-/** Leaves on the stack the table behind the global names, into which `KEYS` and `ARGV` are put at each run. */
+/** Pushes the table of the global names; `KEYS` and `ARGV` are set in it at each run. */
 export function pushSandbox(state: LuaState, redis: Readonly<Record<string, StateFunction>>): void {
   openLibraries(state);
   lua.lua_createtable(state, 0, 0);
@@ -104,7 +104,7 @@ function leaveGaps(state: LuaState): void {
   }
 }
 
-/** The functions of libraries; the global names are refused where they are read. */
+/** Covers the functions of libraries; unknown global names are refused when they are read. */
 function refuseUnknown(state: LuaState): void {
   for (const [library, names] of Object.entries(UNKNOWN)) {
     if (library === "") continue;
@@ -117,7 +117,7 @@ function refuseUnknown(state: LuaState): void {
   }
 }
 
-/** Makes an empty table the globals, so that every name that a script reads or writes passes a guard. */
+/** Makes an empty table the globals, so that each name that a script reads or writes passes a guard. */
 function guardNames(state: LuaState): void {
   lua.lua_createtable(state, 0, 0);
   lua.lua_createtable(state, 0, 2);

@@ -1,6 +1,6 @@
 /**
- * Comments, texts and names are matched as well, so that nothing inside them is taken for a numeral or an operator. Group 2 is a text in
- * quotes, group 3 a numeral with what stands right behind it, group 4 is what one of the grammars does not have, or calculates otherwise.
+ * Also matches comments, texts and names, so that nothing inside them counts as a numeral or an operator. Group 2 is a quoted text, group 3
+ * a numeral with the characters directly after it, group 4 syntax that one of the grammars lacks or evaluates differently.
  */
 const TOKEN = new RegExp(
   [
@@ -17,21 +17,21 @@ const TOKEN = new RegExp(
   "g",
 );
 const NUMERAL = /^(?:0[xX][\dA-Fa-f]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/;
-/** What an escape of both grammars has behind its backslash. */
+/** A text with an escape that the two grammars do not share. */
 const FOREIGN_ESCAPE = /^(?:[^\\]|\\[abfnrtv\\"'\n\d])*\\[^abfnrtv\\"'\n\d]/;
 /** A power of two is exact on all machines. */
 const POWER_OF_TWO = /(?<![\w.])2\s*\^\s*\d+(?![\w.])/g;
 
-/** The name under which a script finds what stands between the two operands of each `..`. */
+/** The name of the value that scripts find between the two operands of each `..`. */
 export const JOINT = "__joint";
 
 /**
- * A Lua 5.1 source as fengari, which speaks 5.3, has to read it.
+ * Rewrites a Lua 5.1 source for fengari, which is Lua 5.3.
  *
- * Whole numbers are written as floats, the only numbers that Lua 5.1 has. fengari takes `1000` for an integer of 32 bits, and
- * integers calculate among themselves modulo 2^32. Joined to a text, the float 2 is "2.0" in Lua 5.3 and "2" in 5.1, and no
- * function is asked where both operands are texts or numbers; so a table comes between them, which is.
- * @throws SyntaxError for what means something else in Lua 5.1, or nothing
+ * Whole numbers are written as floats, the only numbers of Lua 5.1. fengari takes `1000` for a 32-bit integer, and calculates with integers
+ * modulo 2^32. Joined to a text, the float 2 is "2.0" in Lua 5.3 and "2" in 5.1, and Lua calls no metamethod if both operands are texts or
+ * numbers. So a table with a metamethod comes between them.
+ * @throws SyntaxError for syntax that Lua 5.1 lacks or reads differently
  */
 export function forLua53(lua: string): string {
   const powers = new Set(

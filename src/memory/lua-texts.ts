@@ -3,14 +3,14 @@ import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } fr
 import { pushBytes } from "./lua-values.js";
 import { wholeText } from "./number-text.js";
 
-/** More values than that do not fit on the stack of Lua 5.1, with some that a call has there besides. */
+/** More values do not fit on the stack of Lua 5.1, together with some others of the call. */
 const MOST_BYTES = 7_000;
-/** fengari has integers of 32 bits. No text is so long. */
+/** fengari has 32-bit integers. No text is that long. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Functions of the library `string`, as Lua 5.1 has them; each gets the function of Lua 5.3. */
+/** The functions of the library `string`, as in Lua 5.1; each one gets the function of Lua 5.3. */
 export const textFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
-  /** Numbers become texts by `%.0f` alone. A `%s` of Lua 5.1 ends at a zero byte, and `..` does not. */
+  /** Formats numbers only by `%.0f`. In Lua 5.1, a `%s` would end at a zero byte, unlike `..`. */
   format: () => (state) => {
     let argument = 1;
     const text = checkText(state, 1).replace(/%(\.0f|.?)/gs, (_, verb) => {
@@ -32,16 +32,16 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
   byte: (of53) => (state) => {
     const isLong = checkText(state, 1).length > MOST_BYTES;
     for (let at = 2; at <= lua.lua_gettop(state); at += 1) toPlace(state, at);
-    if (isLong && lua.lua_gettop(state) > 2) refuse(state, "unpacks no text that is so long");
+    if (isLong && lua.lua_gettop(state) > 2) refuse(state, "can not unpack a text this long");
     return asFloats(state, of53(state));
   },
 
-  /** Lua 5.1 takes the number modulo 2^32 before it looks whether it is one of a byte. */
+  /** Lua 5.1 takes the number modulo 2^32 before it checks for a byte. */
   char: () => (state) => {
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
       const byte = checkPlace(state, at);
-      if (byte < 0 || byte > 255) refuse(state, "makes characters of 0 to 255 alone");
+      if (byte < 0 || byte > 255) refuse(state, "makes only characters from 0 to 255");
       bytes += String.fromCharCode(byte);
     }
     pushBytes(state, bytes);
@@ -79,35 +79,35 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     checkText(state, 1);
     checkPattern(state);
     if (lua.lua_gettop(state) !== 3 || lua.lua_type(state, 3) !== lua.LUA_TFUNCTION)
-      refuse(state, "replaces by a function alone in string.gsub");
+      refuse(state, "replaces only by a function in string.gsub");
     pushChecked(state, 3);
     lua.lua_replace(state, 3);
     return asFloats(state, of53(state));
   },
 };
 
-/** Puts a whole number in the place of an argument, so near that fengari can count to it. */
+/** Replaces an argument by a whole number that is small enough for fengari. */
 function toPlace(state: LuaState, index: number): void {
   const place = checkPlace(state, index);
   lua.lua_pushnumber(state, Math.max(-LONGEST, Math.min(place, LONGEST)));
   lua.lua_replace(state, index);
 }
 
-/** Behind the end of a text Lua 5.1 searches at its end, and 5.3 does not. */
+/** If the start is beyond the end of a text, Lua 5.1 searches at the end, and 5.3 does not. */
 function checkStart(state: LuaState): void {
   if (lua.lua_gettop(state) > 2 && numberAt(state, 3) !== 1)
-    refuse(state, "searches from the first byte alone");
+    refuse(state, "searches only from the first byte");
 }
 
-/** A pattern of Lua 5.1 ends at a zero byte, for which it has `%z`, and takes `%g` for a letter. `()` finds integers. */
+/** A pattern of Lua 5.1 ends at a zero byte (it has `%z` for that), and takes `%g` for a letter. `()` returns integers. */
 function checkPattern(state: LuaState): void {
   const pattern = checkText(state, 2);
   const escaped = pattern.match(/%./gs) ?? [];
   if (pattern.includes("\0") || pattern.includes("()") || escaped.some((one) => /%[gG]/.test(one)))
-    refuse(state, "knows no zero byte, no () and no %g in patterns");
+    refuse(state, "does not support a zero byte, () or %g in patterns");
 }
 
-/** Pushes a function that calls the one at `index`, and refuses a number in the place of a text. */
+/** Pushes a function that calls the one at `index`, and refuses a number instead of a text. */
 function pushChecked(state: LuaState, index: number): void {
   lua.lua_pushvalue(state, index);
   lua.lua_pushcclosure(state, callChecked, 1);
@@ -118,11 +118,11 @@ function callChecked(state: LuaState): number {
   lua.lua_pushvalue(state, lua.lua_upvalueindex(1));
   lua.lua_insert(state, 1);
   lua.lua_call(state, count, 1);
-  if (numberAt(state, -1) !== undefined) refuse(state, "takes no number for a text");
+  if (numberAt(state, -1) !== undefined) refuse(state, "takes no number in place of a text");
   return 1;
 }
 
-/** Makes floats of the integers among so many results: fengari calculates with them modulo 2^32. */
+/** Converts the integers among this many results to floats, because fengari calculates with integers modulo 2^32. */
 function asFloats(state: LuaState, count: number): number {
   const top = lua.lua_gettop(state);
   lauxlib.luaL_checkstack(state, 1, null);

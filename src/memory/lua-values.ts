@@ -14,7 +14,7 @@ const RESP3_FIELDS = ["double", "map", "set", "big_number", "verbatim_string"].m
 /** A reply that is nested deeper is a table that contains itself. */
 const MAX_DEPTH = 100;
 
-/** Redis' answer as Lua sees it: nil is false, statuses and errors are tables with one field. */
+/** Pushes Redis' answer as Lua sees it: nil is false; statuses and errors are tables with one field. */
 export function pushReply(state: LuaState, reply: Reply): void {
   if (typeof reply === "string") pushBytes(state, reply);
   else if (typeof reply === "number") lua.lua_pushnumber(state, reply);
@@ -37,14 +37,14 @@ export function pushBytes(state: LuaState, bytes: string): void {
   lua.lua_pushstring(state, arrayOfBytes(bytes));
 }
 
-/** Pops a value off the stack and makes it a reply: numbers lose their fraction, nil ends an array. */
+/** Pops a value off the stack and makes it a reply: numbers lose their fraction, and nil ends an array. */
 export function popReply(state: LuaState, depth = 0): Reply {
   const reply = readReply(state, depth);
   lua.lua_pop(state, 1);
   return reply;
 }
 
-/** The arguments of `redis.call` as Redis takes them; undefined when one is neither string nor number. */
+/** The arguments of `redis.call` as Redis takes them; undefined if one is neither a string nor a number. */
 export function readArguments(state: LuaState): string[] | undefined {
   const count = lua.lua_gettop(state);
   const words: string[] = [];
@@ -57,10 +57,10 @@ export function readArguments(state: LuaState): string[] | undefined {
   return words;
 }
 
-/** Redis 7.0 writes other numbers by `%.17g`, and later ones in their shortest form. */
+/** Redis 7.0 writes other numbers by `%.17g`, and later releases in their shortest form. */
 function wholeNumberText(state: LuaState, number: number): string {
   if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
-    refuse(state, "passes whole numbers alone to Redis, up to 2^53");
+    refuse(state, "passes only whole numbers up to 2^53 to Redis");
   return `${number}`;
 }
 
@@ -79,7 +79,7 @@ function readReply(state: LuaState, depth: number): Reply {
   }
 }
 
-/** Beyond 64 bits each machine answers something else. */
+/** Beyond 64 bits, each machine gives a different answer. */
 function wholeNumber(number: number): number | ErrorReply {
   if (!(Math.abs(number) < 2 ** 63))
     return new ErrorReply("ERR the embedded server answers no number beyond 64 bits");
@@ -103,7 +103,7 @@ function readTable(state: LuaState, depth: number): Reply {
   return items;
 }
 
-/** Errors and statuses are C strings, on a line of the protocol. */
+/** Errors and statuses are C strings, on one line of the protocol. */
 function lineOf(text: string): string {
   return text.replace(/\0.*$/s, "").replace(/[\r\n]/g, " ");
 }
@@ -114,7 +114,7 @@ function hasField(state: LuaState, field: Uint8Array): boolean {
   return is;
 }
 
-/** A field of the table on top of the stack, when it is a string. */
+/** A field of the table on top of the stack, if it is a string. */
 export function readText(state: LuaState, field: Uint8Array): string | undefined {
   const isString = lua.lua_getfield(state, -1, field) === LUA_TSTRING;
   const text = isString ? bytesOfArray(lua.lua_tostring(state, -1)) : undefined;

@@ -12,33 +12,33 @@ import { MemoryServer } from "./memory-server.js";
 import { type Way, wayTo } from "./way.js";
 
 /**
- * A driver for a server inside this process. It coordinates this process only: use it in tests, in demos and
- * where one process is all there is. Drivers that share a server exclude and wake each other.
+ * A driver for a server inside this process. It coordinates only this process: use it in tests, in demos and where there is only one
+ * process. Drivers that share a server exclude and wake each other.
  */
 export function memoryDriver(server: MemoryServer = new MemoryServer()): Driver {
   return wrappable(new MemoryDriver(server));
 }
 
-/** What listens to a channel, as soon as there is a connection. */
+/** A listener of a channel, active as soon as there is a connection. */
 interface Subscription {
   readonly channel: string;
   readonly listener: ChannelListener;
-  /** Ends the listening at the server; undefined while there is no connection. */
+  /** Unsubscribes at the server; undefined while there is no connection. */
   end: (() => void) | undefined;
-  /** Tells that it listens, the first time. */
+  /** Reports the first successful subscription. */
   began: (() => void) | undefined;
   readonly failed: (error: Error) => void;
 }
 
 class MemoryDriver implements Driver {
   readonly traits: DriverTraits;
-  /** How often the server has gone away. */
+  /** How many times the server has gone away. */
   resets = 0;
   readonly #server: MemoryServer;
   readonly #way: Way;
   readonly #leave: () => void;
   readonly #subscriptions = new Set<Subscription>();
-  /** What rejects the calls that were sent and not answered. */
+  /** The functions that reject calls which were sent and not answered. */
   readonly #unanswered = new Set<(error: Error) => void>();
   #closed = false;
 
@@ -96,7 +96,7 @@ class MemoryDriver implements Driver {
     });
   }
 
-  /** Resolves in a later turn: the calls sent before are answered first. */
+  /** Resolves in a later turn: calls sent before are answered first. */
   close(): Promise<void> {
     this.#closed = true;
     this.#leave();
@@ -108,7 +108,7 @@ class MemoryDriver implements Driver {
     return new Promise((resolve) => this.#way.later(resolve));
   }
 
-  /** The server carries the call out when it arrives, and the answer may take its time, or be lost. */
+  /** The server runs the call when it arrives; the answer may be delayed or lost. */
   #deliver(
     evaluate: () => RawReply,
     answered: (answer: () => void) => void,

@@ -16,9 +16,8 @@ export interface MemoryServerOptions {
 let serversSoFar = 0;
 
 /**
- * A stand-in for a Redis server inside this process: it runs the same Lua scripts over keys of its own, which
- * expire on the clock that it is given. No other process sees them, so it coordinates this process only.
- * The scripts run in fengari, which is to be installed beside holdfast.
+ * A stand-in for a Redis server inside this process: it runs the same Lua scripts on its own keys, which expire on the given clock. No
+ * other process sees them, so it coordinates only this process. The scripts run in fengari, which must be installed beside holdfast.
  */
 export class MemoryServer {
   /** Unique among the memory servers of the process. */
@@ -42,7 +41,7 @@ export class MemoryServer {
     });
   }
 
-  /** Runs a command at once: to prepare or look at keys in a test. Throws `ServerReplyError` when refused. */
+  /** Runs a command at once: to prepare or read keys in a test. Throws `ServerReplyError` when refused. */
   command(name: string, ...args: readonly (string | number)[]): RawReply {
     return this.#store.command(name, args);
   }
@@ -55,14 +54,14 @@ export class MemoryServer {
   }
 
   /**
-   * Listens to a channel. Messages arrive in later turns of the event loop, in the order of publishing. Returns
-   * what ends it; not even a message that is on its way arrives after that.
+   * Listens to a channel. Messages arrive in later turns of the event loop, in the order of publishing. Returns a function that
+   * unsubscribes; after that, not even messages already under way arrive.
    */
   subscribe(channel: string, onMessage: (message: string) => void): () => void {
     return this.#channels.subscribe(bytesOfText(channel), (message) => onMessage(textOfBytes(message)));
   }
 
-  /** All that is stored, as plain data for comparisons. */
+  /** All stored keys, as plain data for comparisons. */
   dump(): Snapshot {
     return this.#store.dump();
   }
@@ -72,38 +71,41 @@ export class MemoryServer {
     this.#store.flush();
   }
 
-  /** Behaves from now on like a server at its `maxmemory` that may evict nothing, or no longer so. */
+  /** From now on behaves like a server at its `maxmemory` that may not evict keys; `false` ends this. */
   full(isFull: boolean): void {
     this.#store.full(isFull);
   }
 
-  /** Whether drivers can not reach the server at present. */
+  /** Whether the server is currently unreachable for drivers. */
   get isAway(): boolean {
     return !wayTo(this).isOpen;
   }
 
   /**
-   * The server can not be reached from now on, until {@link comeBack}: all connections break, messages are lost, calls fail. A call that was
-   * under way may have been carried out. Calls of holdfast go on trying for one `commandTimeoutMs` (default: 3,000 ms), then reject with
-   * `UnavailableError`; leases that are not renewed meanwhile are lost when their time is over.
+   * Makes the server unreachable until {@link comeBack}: all connections break, messages are lost, calls fail. A call that was under way
+   * may have run. Calls of holdfast are repeated for one `commandTimeoutMs` (default: 3,000 ms), then reject with `UnavailableError`;
+   * leases that are not renewed meanwhile are lost when their time is over.
    *
-   * The keys stay, and expire with time. `flush()` while it is away makes it come back empty, as after a restart that kept nothing.
-   * `command`, `evaluate` and `dump` of the server itself still work. Safe twice.
+   * The keys stay, and expire with time. `flush()` while it is away makes it come back empty, as after a restart without persistence.
+   * `command`, `evaluate` and `dump` of the server itself still work. Calling it twice is safe.
    */
   goAway(): void {
     wayTo(this).close();
   }
 
-  /** The server can be reached again: drivers connect and listen anew, and calls that still try succeed. Safe twice. */
+  /**
+   * Makes the server reachable again: drivers reconnect and resubscribe, and calls that are still being repeated succeed. Calling it twice
+   * is safe.
+   */
   comeBack(): void {
     wayTo(this).open();
   }
 
   /**
-   * From now on the answer to each call of a driver takes so long: the server carries the call out at once, and the answer is lost where the
-   * server goes away before. With a delay of `commandTimeoutMs` or more, calls reject with `UnavailableError`, `outcomeUnknown: true`.
+   * From now on the answer to each call of a driver takes this long: the server runs the call at once; the answer is lost if the server
+   * goes away first. With a delay of `commandTimeoutMs` or more, calls reject with `UnavailableError`, `outcomeUnknown: true`.
    *
-   * @param delayMs milliseconds on the server's clock, 0 or more; 0, as at first: in a later turn of the event loop
+   * @param delayMs milliseconds on the server's clock, 0 or more; 0 (the default): in a later turn of the event loop
    * @throws TypeError, RangeError
    */
   answerAfter(delayMs: number): void {
@@ -111,18 +113,18 @@ export class MemoryServer {
       throw new TypeError(`delayMs must be a number of milliseconds, got ${delayMs}`);
     if (!(delayMs >= 0 && delayMs < Number.POSITIVE_INFINITY))
       throw new RangeError(
-        `delayMs must be 0 or more, and finite, got ${delayMs}: a server that never answers is one that is away`,
+        `delayMs must be 0 or more, and finite, got ${delayMs}: to simulate a server that never answers, stop it`,
       );
     wayTo(this).delayMs = delayMs;
   }
 
   /**
-   * From now on the server refuses scripts, or a command wherever a script calls it, with an error: `refuse({ error: "READONLY You can't
-   * write against a read only replica." })`, `refuse({ error: "NOPERM no permission", command: "PEXPIRE" })`. What a script has done before
-   * the command that is refused stays, as on a real server. With `command` a script that handles the refusal goes on.
+   * From now on the server refuses scripts, or one command that scripts call, with an error: `refuse({ error: "READONLY You can't write
+   * against a read only replica." })`, `refuse({ error: "NOPERM no permission", command: "PEXPIRE" })`. Changes that a script made before
+   * the refused command stay, as on a real server. With `command`, a script that handles the refusal continues.
    *
-   * @returns what ends it. Safe twice
-   * @throws TypeError for an error that does not begin with a code, as `OOM` or `NOPERM`
+   * @returns a function that ends this; calling it twice is safe
+   * @throws TypeError for an error that does not begin with a code such as `OOM` or `NOPERM`
    */
   refuse(calls: RefusedCalls): () => void {
     return this.#refusals.add(calls);

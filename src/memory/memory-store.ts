@@ -7,25 +7,25 @@ import { type CommandRunner, LuaInterpreter } from "./lua-interpreter.js";
 import { CommandError, ErrorReply, type Reply, rawReply } from "./reply.js";
 import { type Snapshot, snapshotOf } from "./snapshot.js";
 
-/** What a store needs of the server that it belongs to. Channels and messages are byte strings. */
+/** The services that a store gets from its server. Channels and messages are byte strings. */
 export interface StoreSurroundings {
   /** The server's wall clock. */
   wallMs(): number;
   /** Returns the number of listeners. */
   publish(channel: string, message: string): number;
   listeners(channel: string): number;
-  /** Those with listeners. */
+  /** The channels with listeners. */
   channels(): Iterable<string>;
-  /** What a command that a script calls is refused with; undefined: it is not. Default: none is. */
+  /** The error for a command that a script calls; undefined: it is not refused. Default: none is. */
   refusalOf?(command: string): string | undefined;
 }
 
-/** What runs the scripts of a store. Keys and arguments are byte strings. */
+/** Runs the scripts of a store. Keys and arguments are byte strings. */
 export interface Interpreter {
   runFor(run: CommandRunner, script: ScriptSource, keys: readonly string[], args: readonly string[]): Reply;
 }
 
-/** An interpreter that several stores may share: it works for the one that runs a script at the moment. */
+/** An interpreter that several stores may share: it works for the store that is running a script. */
 export class SharedInterpreter implements Interpreter {
   #run: CommandRunner = nobody;
   readonly #interpreter = new LuaInterpreter((words) => this.#run(words));
@@ -46,13 +46,13 @@ function nobody(): never {
 
 let common: Interpreter | undefined;
 
-/** The one of all servers of the process: what it has compiled for one of them, it need not compile for the next. */
+/** The interpreter of all servers of the process: a script that it has compiled for one of them need not be compiled for the next. */
 function commonInterpreter(): Interpreter {
   common ??= new SharedInterpreter();
   return common;
 }
 
-/** The keys of one server, and what runs commands and scripts over them. */
+/** The keys of one server, with the means to run commands and scripts on them. */
 export class MemoryStore {
   readonly #keyspace = new Keyspace();
   readonly #surroundings: StoreSurroundings;
@@ -73,7 +73,7 @@ export class MemoryStore {
     };
   }
 
-  /** How many commands that may write were carried out so far, those in scripts among them. */
+  /** How many commands that may write have run so far, including those in scripts. */
   get writes(): number {
     return this.#writes;
   }
@@ -92,25 +92,25 @@ export class MemoryStore {
     return rawReply(this.#interpreter.runFor(this.#runForScript, script, ...bytes));
   }
 
-  /** As the command `PTTL`: -1 for a key without an end, -2 for none. */
+  /** As the command `PTTL`: -1 for a key without a TTL, -2 for no key. */
   ttlMs(key: string): number {
     this.#begin();
     return this.#keyspace.ttlMs(bytesOfText(key));
   }
 
-  /** All that is stored, as plain data for comparisons. */
+  /** All stored keys, as plain data for comparisons. */
   dump(): Snapshot {
     this.#begin();
     return snapshotOf(this.#keyspace);
   }
 
-  /** A copy of the keys, with when they expire. @param isWanted by default all; gets a byte string */
+  /** A copy of the keys, with their expiry times. @param isWanted by default all; gets a byte string */
   copy(isWanted?: (key: string) => boolean): KeyCopies {
     this.#begin();
     return this.#keyspace.copy(isWanted);
   }
 
-  /** Puts in the place of the keys those of a copy. @param isMeant by default all are replaced; gets a byte string */
+  /** Replaces the keys by those of a copy. @param isMeant by default all are replaced; gets a byte string */
   become(copies: KeyCopies, isMeant?: (key: string) => boolean): void {
     this.#begin();
     this.#keyspace.become(copies, isMeant);
@@ -120,7 +120,7 @@ export class MemoryStore {
     this.#keyspace.clear();
   }
 
-  /** Behaves from now on like a server at its `maxmemory` that may evict nothing, or no longer so. */
+  /** From now on behaves like a server at its `maxmemory` that may not evict keys; `false` ends this. */
   full(isFull: boolean): void {
     this.#full = isFull;
   }
@@ -144,7 +144,7 @@ export class MemoryStore {
     if (this.#full && command.effect === "may-grow" && !this.#hasWritten) {
       return new ErrorReply("OOM command not allowed when used memory > 'maxmemory'.");
     }
-    // As in Redis: once a script has called a write command, even one that fails, its later writes are not refused for want of memory.
+    // As in Redis: once a script has called a write command, even one that fails, its later writes are not refused for lack of memory.
     if (command.effect !== "none") {
       this.#hasWritten = true;
       this.#writes += 1;
@@ -158,7 +158,7 @@ export class MemoryStore {
   }
 }
 
-/** Redis words its complaints about a command otherwise when a script calls it. */
+/** Redis words its complaints about a command differently when a script calls it. */
 interface Complaints {
   unknown(name: string, args: readonly string[]): string;
   arity(name: string): string;

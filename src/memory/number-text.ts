@@ -1,6 +1,6 @@
 /** Numbers as text, written and read as Redis does with the C library. */
 
-/** `%.17g`: the text of a number that a script hands to Redis, and of a score. */
+/** `%.17g`: the text of a score, and of a number that a script passes to Redis. */
 export function numberText(number: number): string {
   if (Number.isSafeInteger(number) && number !== 0) return `${number}`;
   return generalText(number, 17);
@@ -11,7 +11,7 @@ export function shortNumberText(number: number): string {
   return generalText(number, 14);
 }
 
-/** `%g` with so many digits at most. */
+/** `%g` with at most this many digits. */
 function generalText(number: number, digits: number): string {
   if (!Number.isFinite(number)) return special(number);
   if (number === 0) return Object.is(number, -0) ? "-0" : "0";
@@ -23,10 +23,10 @@ function generalText(number: number, digits: number): string {
   return `${minus}${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
-/** So many digits tell each double from a tie: where the digits behind a five are zeros, there are no others further behind. */
+/** Enough digits to tell each double from a tie: if the digits after a five are zeros up to here, all further digits are zeros too. */
 const EXACT_DIGITS = 60;
 
-/** As `toExponential`, but of two that are as near it takes the even one, as C does. */
+/** Like `toExponential`, but a tie goes to the even digit, as in C. */
 function exponentialText(number: number, digits: number): string {
   const exact = number.toExponential(EXACT_DIGITS);
   // The point is among the digits.
@@ -37,7 +37,7 @@ function exponentialText(number: number, digits: number): string {
     : number.toExponential(digits - 1);
 }
 
-/** The digits of a mantissa, with the point where the exponent says. */
+/** The digits of a mantissa, with the point at the exponent's position. */
 function pointed(mantissa: string, exponent: number): string {
   const digits = mantissa.replace(".", "");
   if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${digits}`;
@@ -45,7 +45,7 @@ function pointed(mantissa: string, exponent: number): string {
   return digits.slice(0, exponent + 1) + (fraction === "" ? "" : `.${fraction}`);
 }
 
-/** `%.0f`, exact: halves go to the even neighbour. */
+/** `%.0f`, exact: a tie goes to the even neighbour. */
 export function wholeText(number: number): string {
   if (!Number.isFinite(number)) return special(number);
   const truncated = Math.trunc(number);
@@ -57,7 +57,7 @@ export function wholeText(number: number): string {
 
 const HEXADECIMAL = /^0x([\da-f]*)\.?([\da-f]*)(?:p([+-]?\d+))?$/;
 
-/** What `strtod` reads when all of the text is a number; undefined otherwise. */
+/** The number that `strtod` reads if the whole text is a number; undefined otherwise. */
 export function parseNumber(text: string): number | undefined {
   if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text);
   const [, minus, word] = /^(?:\+|(-))?(inf|infinity|nan(?:\(\w*\))?|0x.+)$/.exec(text.toLowerCase()) ?? [];

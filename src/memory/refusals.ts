@@ -1,20 +1,20 @@
-/** What a server is to refuse. */
+/** The calls that a server should refuse. */
 export interface RefusedCalls {
-  /** What it answers, a code first: `OOM command not allowed when used memory > 'maxmemory'.` */
+  /** The answer, which begins with a code: `OOM command not allowed when used memory > 'maxmemory'.` */
   readonly error: string;
   /** Only this command, wherever a script calls it. Default: whole scripts, before they do anything. */
   readonly command?: string;
-  /** Only in this script of holdfast, by its name, as in the event `holdfast:command:start`. Default: in all. */
+  /** Only in this script of holdfast, by its name as in the event `holdfast:command:start`. Default: in all. */
   readonly script?: string;
 }
 
-/** What a server refuses at present. */
+/** The calls that a server currently refuses. */
 export class Refusals {
   readonly #all = new Set<RefusedCalls>();
-  /** The script that runs. */
+  /** The running script. */
   #script = "";
 
-  /** @returns what ends it */
+  /** @returns a function that ends this refusal */
   add(calls: RefusedCalls): () => void {
     if (!/^[A-Z][A-Z0-9]* /.test(calls.error)) {
       throw new TypeError(
@@ -25,13 +25,13 @@ export class Refusals {
     return () => void this.#all.delete(calls);
   }
 
-  /** The answer to a script that begins now; undefined when it runs. */
+  /** The answer to a script that begins now; undefined if it may run. */
   ofScript(name: string): string | undefined {
     this.#script = name;
     return this.#first(undefined);
   }
 
-  /** The answer to a command of the script that runs. */
+  /** The answer to a command of the running script. */
   ofCommand(name: string): string | undefined {
     return this.#all.size === 0 ? undefined : this.#first(name.toUpperCase());
   }

@@ -2,10 +2,10 @@ import { ServerReplyError } from "../driver/driver.js";
 import type { RawReply } from "../protocol/script-call.js";
 import { textOfBytes } from "./byte-strings.js";
 
-/** What a command or a script of the embedded server answers. Strings are byte strings. */
+/** The answer of a command or script of the embedded server. Strings are byte strings. */
 export type Reply = string | number | null | Status | ErrorReply | readonly Reply[];
 
-/** A status reply: `OK`, the name of a type. Lua sees a table with the field `ok`. */
+/** A status reply: `OK`, or the name of a type. Lua sees a table with the field `ok`. */
 export class Status {
   constructor(readonly text: string) {}
 }
@@ -17,12 +17,12 @@ export class ErrorReply {
 
 export const OK: Status = new Status("OK");
 
-/** Thrown by a command and answered as a {@link ErrorReply}. */
+/** Thrown by a command and answered as an {@link ErrorReply}. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
-/** What the user of a Redis client gets to see: text for bytes, a thrown error for a refusal. */
+/** The reply as the user of a Redis client sees it: text for bytes, a thrown error for a refusal. */
 export function rawReply(reply: Reply): RawReply {
   if (typeof reply === "string") return textOfBytes(reply);
   if (reply === null || typeof reply === "number") return reply;

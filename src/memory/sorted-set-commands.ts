@@ -161,7 +161,7 @@ function isBetween(min: string, max: string): (score: number) => boolean {
     (highest.included ? score <= highest.score : score < highest.score);
 }
 
-/** `(5` leaves out 5 itself. */
+/** `(5` excludes 5 itself. */
 function parseBound(text: string): { readonly score: number; readonly included: boolean } {
   const included = !text.startsWith("(");
   return { score: parseScore(included ? text : text.slice(1), "ERR min or max is not a float"), included };

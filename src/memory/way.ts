@@ -1,16 +1,16 @@
 import type { Clock } from "../clock.js";
 
-/** A driver, to the way that leads to its server. */
+/** A driver that uses the way to its server. */
 export interface Traveller {
-  /** The connections have broken: what is under way is not answered. */
+  /** The connections have broken: calls under way are not answered. */
   onLost(): void;
   /** There are connections again. */
   onReady(): void;
 }
 
-/** The way from drivers to a server inside this process: it may be closed for a while, or long. */
+/** The way from drivers to a server inside this process: it may be closed for a while, or slow. */
 export class Way {
-  /** How long an answer is on its way, in milliseconds. */
+  /** How long an answer travels, in milliseconds. */
   delayMs = 0;
   readonly #clock: Clock;
   readonly #travellers = new Set<Traveller>();
@@ -24,7 +24,7 @@ export class Way {
     return this.#isOpen;
   }
 
-  /** @returns what ends it */
+  /** @returns a function that leaves again */
   join(traveller: Traveller): () => void {
     this.#travellers.add(traveller);
     return () => this.#travellers.delete(traveller);
@@ -50,7 +50,7 @@ export class Way {
 
 const ways = new WeakMap<object, Way>();
 
-/** The way to a server, which has one for its whole life. */
+/** The way to a server. Each server has only one. */
 export function wayTo(server: { readonly clock: Clock }): Way {
   const way = ways.get(server) ?? new Way(server.clock);
   ways.set(server, way);

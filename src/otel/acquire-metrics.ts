@@ -69,7 +69,7 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
       advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
     }),
     contentions: meter.createCounter("holdfast.contentions", {
-      description: "Calls that could not have the lock or the permits at once.",
+      description: "Calls that could not get the lock or the permits immediately.",
       unit: "{contention}",
     }),
     end: () => active.removeCallback(observe),
@@ -78,8 +78,8 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
 
 function attributesOf(event: AcquireEvent & { readonly error?: unknown }, series: Series): Attributes {
   const { outcome = "failed", via, error } = event;
-  const attributes: Attributes = { ...series.attributes, [OUTCOME]: outcome };
-  if (via !== undefined) attributes[VIA] = via;
-  if (outcome === "failed") attributes[ERROR_TYPE] = errorType(error);
-  return attributes;
+  const ended = series.with(OUTCOME, outcome);
+  // An error has any code: such attributes are not kept.
+  if (outcome === "failed") return { ...ended.attributes, [ERROR_TYPE]: errorType(error) };
+  return (via === undefined ? ended : ended.with(VIA, via)).attributes;
 }

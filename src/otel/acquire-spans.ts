@@ -62,15 +62,15 @@ export function traceAcquisitions(
 
 function attributesOf(event: Ended): Attributes {
   const { outcome, via, holder, holdCount, token, permits, note, contended, error } = event;
-  const attributes: Attributes = {
-    [LOCK_NAME]: event.name,
-    [LOCK_KIND]: event.kind,
-    [OUTCOME]: outcome ?? "failed",
-    [WAITED_MS]: event.waitedMs ?? 0,
-    [ATTEMPTS]: event.attempts ?? 0,
-    [CLIENT_ID]: event.clientId,
-    [SERVER]: event.server,
-  };
+  // Set one by one: a literal whose keys are computed takes several times as long.
+  const attributes: Attributes = {};
+  attributes[LOCK_NAME] = event.name;
+  attributes[LOCK_KIND] = event.kind;
+  attributes[OUTCOME] = outcome ?? "failed";
+  attributes[WAITED_MS] = event.waitedMs ?? 0;
+  attributes[ATTEMPTS] = event.attempts ?? 0;
+  attributes[CLIENT_ID] = event.clientId;
+  attributes[SERVER] = event.server;
   if (via !== undefined) attributes[VIA] = via;
   if (holder !== undefined) attributes[HOLDER] = holder;
   if (holdCount !== undefined) attributes[HOLD_COUNT] = holdCount;

@@ -76,7 +76,10 @@ function spanOf(hold: AroundHold, provider: TracerProvider | undefined): Span | 
 }
 
 function attributesOf({ name, kind, holder, token, note }: AroundHold): Attributes {
-  const attributes: Attributes = { [LOCK_NAME]: name, [LOCK_KIND]: kind, [HOLDER]: holder };
+  const attributes: Attributes = {};
+  attributes[LOCK_NAME] = name;
+  attributes[LOCK_KIND] = kind;
+  attributes[HOLDER] = holder;
   if (token !== undefined) attributes[TOKEN] = String(token);
   if (note !== undefined) attributes[NOTE] = note;
   return attributes;

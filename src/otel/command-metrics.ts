@@ -1,5 +1,6 @@
 import type { Meter, MeterProvider } from "@opentelemetry/api";
 import { events } from "../events.js";
+import { AttributeSet } from "./attribute-set.js";
 import { COMMAND, COMMAND_OUTCOME } from "./attributes.js";
 import { ACQUIRE_BOUNDARIES, Instruments, SIZE_BOUNDARIES } from "./instruments.js";
 import type { EventListening } from "./listening.js";
@@ -7,6 +8,7 @@ import type { MetricGroupMeter } from "./metric-group.js";
 
 /** Measures the commands that are sent. */
 export class CommandMetrics implements MetricGroupMeter {
+  readonly #all = new AttributeSet({});
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;
 
   constructor(provider: MeterProvider | undefined) {
@@ -17,9 +19,10 @@ export class CommandMetrics implements MetricGroupMeter {
     listening.toTrace(events.command, {
       ended: ({ script, outcome = "unknown", durationMs = 0, locks = 0 }) => {
         const { duration, size } = this.#instruments.current;
-        duration.record(durationMs / 1_000, { [COMMAND]: script, [COMMAND_OUTCOME]: outcome });
+        const command = this.#all.with(COMMAND, script);
+        duration.record(durationMs / 1_000, command.with(COMMAND_OUTCOME, outcome).attributes);
         // 0: it was not sent.
-        if (locks > 0) size.record(locks, { [COMMAND]: script });
+        if (locks > 0) size.record(locks, command.attributes);
       },
     });
   }
@@ -37,7 +40,7 @@ function instrumentsOf(meter: Meter) {
       advice: { explicitBucketBoundaries: ACQUIRE_BOUNDARIES },
     }),
     size: meter.createHistogram("holdfast.command.locks", {
-      description: "Locks, permits or latches that a command was about.",
+      description: "Locks, permits or latches that a command concerned.",
       unit: "{lock}",
       advice: { explicitBucketBoundaries: SIZE_BOUNDARIES },
     }),

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../clock.js";
 /** Instruments that are switched on and off together. */
 export type MetricGroup = "acquire" | "hold" | "renewal" | "failure" | "command";
 
-/** What is measured and traced, and by which names. */
+/** The metrics and traces to produce, and their names. */
 export interface HoldfastInstrumentationConfig {
   /** Whether the constructor enables it. Default: true. */
   enabled?: boolean;

@@ -38,15 +38,15 @@ export class FailureMetrics implements MetricGroupMeter {
 function instrumentsOf(meter: Meter) {
   return {
     releases: meter.createCounter("holdfast.release.failures", {
-      description: "Releases behind `using` and `await using` that failed.",
+      description: "Releases by `using` and `await using` that failed.",
       unit: "{release}",
     }),
     subscriptions: meter.createCounter("holdfast.subscription.failures", {
-      description: "Subscriptions that failed: waiters live without messages for a while.",
+      description: "Subscriptions that failed: until the next try, waiters get no messages.",
       unit: "{subscription}",
     }),
     replicas: meter.createCounter("holdfast.replicas.short", {
-      description: "Commands that fewer replicas than wanted had in time.",
+      description: "Commands that too few replicas acknowledged in time.",
       unit: "{command}",
     }),
   };

@@ -8,7 +8,7 @@ export interface FoldNamesOptions {
 
 const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
 const MAX = 200;
-/** The SDK of OpenTelemetry keeps so many series for an instrument. */
+/** The SDK of OpenTelemetry keeps so many series for an instrument. So many names are remembered as well. */
 const MOST = 2_000;
 const OTHER = "other";
 /** What differs from thing to thing: UUIDs, hexadecimal of eight digits and more, numbers of two and more. */
@@ -28,11 +28,21 @@ export function foldNames(options: FoldNamesOptions = {}): (name: string) => str
   refuseUnknown(FOLD_OPTIONS, unknown);
   checkCount("max", max, 2, MOST);
   const values = new Set<string>();
-  return (name) => {
+  const fold = (name: string) => {
     const value = name.replace(IDS, "*");
     if (values.has(value)) return value;
     if (values.size >= max - 1) return OTHER;
     values.add(value);
+    return value;
+  };
+  /** What names have become, which never changes: a call asks several times, and to search a name takes long. */
+  const folded = new Map<string, string>();
+  return (name) => {
+    let value = folded.get(name);
+    if (value !== undefined) return value;
+    value = fold(name);
+    if (folded.size >= MOST) folded.clear();
+    folded.set(name, value);
     return value;
   };
 }

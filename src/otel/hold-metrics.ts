@@ -62,9 +62,9 @@ export class HoldMetrics implements MetricGroupMeter {
   }
 
   #ended(hold: EndedHold, how: "released" | "failed" | "lost" | "abandoned"): void {
-    const { attributes } = this.#all.of(hold);
+    const { attributes } = this.#all.of(hold).with(END, how);
     this.#live.ended(hold);
-    this.#instruments.current.duration.record(hold.heldMs / 1_000, { ...attributes, [END]: how });
+    this.#instruments.current.duration.record(hold.heldMs / 1_000, attributes);
   }
 }
 
@@ -78,7 +78,7 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks, live: LiveHolds, nowMs:
   };
   active.addCallback(observeActive);
   const age = meter.createObservableGauge("holdfast.hold.age", {
-    description: "The age of the oldest hold that has not ended; 0 where there is none.",
+    description: "The age of the oldest hold that has not ended; 0 if there is none.",
     unit: "s",
   });
   const observeAge = (result: ObservableResult) => {

@@ -74,7 +74,7 @@ export class HoldfastInstrumentation implements Disposable {
     this.#again();
   }
 
-  /** Default: the global one. What was counted as active by the one before is not known to this one. */
+  /** Default: the global one. It does not know the active holds that the previous one counted. */
   setMeterProvider(provider: MeterProvider): void {
     this.#meterProvider = provider;
     this.#again();

@@ -4,7 +4,7 @@ import { VERSION } from "../version.js";
 /** The name of the meter and of the tracer. */
 export const SCOPE = "holdfast";
 
-/** In seconds. From a lone acquisition next to the server to one that waits for a minute. */
+/** In seconds. From a lone acquisition near the server to a wait of a minute. */
 export const ACQUIRE_BOUNDARIES: number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
@@ -19,7 +19,7 @@ export const SIZE_BOUNDARIES: number[] = [1, 2, 5, 10, 20, 50, 100];
 
 /**
  * The instruments of one metric group. A program may set its provider after its first lock: the instruments are made when they are first
- * needed, and made anew where the provider is another by then.
+ * needed, and created again if the provider has changed.
  */
 export class Instruments<T> {
   readonly #given: MeterProvider | undefined;

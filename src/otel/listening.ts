@@ -54,7 +54,7 @@ export function neverThrowing<T>(what: string, handle: (value: T) => void): (val
 /** A logger of the program may throw as well. */
 export function tellFailure(what: string, error: unknown): void {
   try {
-    diag.error(`holdfast/otel: ${what} failed, and is not told of again`, error);
+    diag.error(`holdfast/otel: ${what} failed; this is reported only once`, error);
   } catch {
     // Nothing else can be told.
   }

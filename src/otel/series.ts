@@ -1,16 +1,11 @@
-import type { Attributes } from "@opentelemetry/api";
+import { AttributeSet } from "./attribute-set.js";
 import { LOCK_KIND, LOCK_NAME } from "./attributes.js";
 import type { OtelSettings } from "./config.js";
 
-/** What is counted by the same attributes. */
-export class Series {
-  readonly attributes: Attributes;
+/** The counts with the same attributes. */
+export class Series extends AttributeSet {
   /** How many there are at present. */
   active = 0;
-
-  constructor(attributes: Attributes) {
-    this.attributes = attributes;
-  }
 }
 
 /** The SDK of OpenTelemetry keeps so many series for an instrument. Beyond that, series that count nothing at present are forgotten. */

@@ -8,10 +8,10 @@ import type { Stay } from "../threads/stay.js";
 import type { Trust } from "../threads/trust.js";
 import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
 
-/** What is looked at. */
+/** The client's holds and waits. */
 interface Look {
   readonly nowMs: number;
-  /** What is younger is not told: most locks are held for less. */
+  /** Younger holds are not reported: most locks are held for less. */
   readonly leastAgeMs: number;
   readonly redact: (key: string) => string;
 }
@@ -30,7 +30,7 @@ class Longest<T> {
 /**
  * What a client has, waits for and has seen since the last beat. It looks at no lease's end, and so declares no loss.
  * @param acquired how many locks and permits were acquired since then
- * @throws what `redact` throws; TypeError for an answer that is no text
+ * @throws the error of `redact`; TypeError if it does not return a string
  */
 export function activityOf(client: Client, look: Look, acquired: number, counted: CountedCalls): Activity {
   const holds = holdsOf(client, look);

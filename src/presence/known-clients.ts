@@ -8,7 +8,7 @@ export interface Described {
   readonly bytes: number;
 }
 
-/** What was read last of the clients of one group, so that the server can leave out what is unchanged the next time. */
+/** The last reports of the clients of one group, so that the server can leave out unchanged ones the next time. */
 export class KnownClients {
   #group = "";
   #described: ReadonlyMap<string, Described> = new Map();

@@ -2,7 +2,7 @@ import type { CallStats } from "../runtime/tally.js";
 
 /** In bytes. A longer text is not read. */
 export const MOST_LIVE_BYTES = 16_384;
-/** For the names of the parts, and the numbers that are no entries. */
+/** For the names of the parts, and the numbers outside the entries. */
 const FRAME_BYTES = 256;
 export const MOST_HELD = 200;
 export const MOST_STATS = 50;
@@ -67,7 +67,7 @@ export interface LiveText {
   readonly print: string;
 }
 
-/** Entries that fit into what is left of the text. */
+/** Entries that fit into the rest of the text. */
 class Entries {
   readonly texts: string[] = [];
   readonly prints: string[] = [];
@@ -84,7 +84,7 @@ class Entries {
 }
 
 /**
- * Writes down an activity in {@link MOST_LIVE_BYTES} at most: losses first, then what is held and waited for, the longest first, then
+ * Writes down an activity in at most {@link MOST_LIVE_BYTES}: losses first, then holds and waits, the longest first, then
  * the statistics, those of the longest waits first.
  * @param nowMs on the monotonic clock
  */

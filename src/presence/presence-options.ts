@@ -15,7 +15,7 @@ export interface PresenceOptions {
   readonly group?: string;
   /** How long to wait before the next time, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
   readonly everyMs?: number;
-  /** What is told in place of a key in Redis, where a name says too much. Default: the key. */
+  /** Returns the text to report instead of a key in Redis, if the name reveals too much. Default: the key. */
   readonly redact?: (name: string) => string;
 }
 
@@ -126,5 +126,5 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
 function checkText(what: string, value: unknown, most: number): void {
   if (typeof value !== "string") throw new TypeError(`${what} must be a string, got ${shown(value)}`);
   if (value.length > most)
-    throw new RangeError(`${what} must have ${most} characters at most, got ${value.length}`);
+    throw new RangeError(`${what} must have at most ${most} characters, got ${value.length}`);
 }

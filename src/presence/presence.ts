@@ -48,7 +48,7 @@ export class Presence {
   #beats = 0;
   #acquired = 0;
   #needsMeta = true;
-  /** What was told last; undefined when that is not known. */
+  /** The last report; undefined if it is not known. */
   #print: string | undefined;
   #isSent = false;
   #isOver = false;
@@ -82,7 +82,7 @@ export class Presence {
   #next(waitMs: number): void {
     if (this.#isOver) return;
     const leftMs = this.#triedMs + waitMs - this.#client.clock.monotonicMs();
-    // One that is due follows with the next tick, and not within this call.
+    // A beat that is due follows with the next tick, not within this call.
     this.#client.after(Math.max(leftMs, 1), this.beat);
   }
 

@@ -1,14 +1,14 @@
 import { channelStarts } from "./channel-starts.js";
 
-/** A key that a channel may belong to, and what kind of object that would be. */
+/** A key that a channel may belong to, and the kind of its object. */
 export interface ChannelReading {
   readonly key: string;
   readonly of: "lock" | "semaphore" | "count-down-latch";
-  /** True for the channel of one waiter, or of one client, of the lock or the semaphore. */
+  /** True for the channel of one waiter, or of one client, of the lock or semaphore. */
   readonly ofOne?: true;
 }
 
-/** What all channels begin with that {@link readingsOf} reads. */
+/** The prefixes of all channels that {@link readingsOf} reads. */
 export const readableStarts: readonly string[] = [
   `${channelStarts.lock}:`,
   `${channelStarts.readWrite}:`,
@@ -17,14 +17,14 @@ export const readableStarts: readonly string[] = [
 ];
 
 /**
- * A waiter of a fair lock in a JVM, `:<client id>:<thread id>`; all of a client of holdfast, `:<client id>`; or those of its calls that want
- * equally many permits, `:<client id>:<permits>`.
+ * The suffix of a channel: `:<client id>:<thread id>` for a JVM's waiter for a fair lock; `:<client id>` for all waiters of a client of
+ * holdfast; `:<client id>:<permits>` for its calls for that number of permits.
  */
 const WAITER = /:[0-9a-f-]{36}(?::\d+)?$/;
 
 /**
- * The keys that a channel of names.ts may have been made of; none for any other channel. Several names lead to one channel: `{a}` to that
- * of `a`, and a name may end as the channel of a waiter does.
+ * The keys that a channel of names.ts may belong to; none for any other channel. Several names may lead to one channel: `{a}` has the
+ * channel of `a`, and a name may end like a waiter's channel.
  */
 export function readingsOf(channel: string): readonly ChannelReading[] {
   const { lock, readWrite, semaphore, latch } = channelStarts;
@@ -46,7 +46,7 @@ function restOf(channel: string, start: string): string | undefined {
   return channel.startsWith(`${start}:`) ? channel.slice(start.length + 1) : undefined;
 }
 
-/** The reverse of `prefixed`. @param unlike a rest that was read already */
+/** The reverse of `prefixed`. @param unlike a rest that was already read */
 function rawsOf(rest: string, unlike?: string): string[] {
   if (rest === unlike || !rest.includes("{")) return [];
   const inner = /^\{([^{]*)\}$/s.exec(rest)?.[1] ?? "";

@@ -1,4 +1,4 @@
-/** What the channels begin with on which something is told about a lock, a semaphore or a latch. */
+/** The prefixes of the channels for locks, semaphores and latches. */
 export const channelStarts = {
   lock: "redisson_lock__channel",
   readWrite: "redisson_rwlock",

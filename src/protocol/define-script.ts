@@ -2,27 +2,27 @@ import { type Dialect, PLAIN, publishing } from "./dialect.js";
 import { integer, list } from "./replies.js";
 import type { RawReply, ScriptCall, ScriptSource } from "./script-call.js";
 
-/** A script typed at both ends: values in, values out. */
+/** A script with typed input and reply. */
 export interface Script<Input, Reply> {
   readonly name: string;
   /**
-   * Whether it writes what replicas are to acknowledge; `if possible`: it frees something, and is to do so also where
-   * the server cannot ask them.
+   * Whether it writes data that replicas should acknowledge. `if possible`: it frees something, and must do so even if the server cannot
+   * ask replicas.
    */
   readonly replicated: boolean | "if possible";
-  /** Whether it has no keys and is run on each master. Its reply is then made of a list of a name and an answer for each of them. */
+  /** Whether it has no keys and runs on each master. Its reply then has a list for each master, with the name and the answer. */
   readonly everywhere: boolean;
-  /** How many keys one call of it is to be about, at most; undefined: as many as of any script. */
+  /** The most keys that one call of it should have; undefined: as for any script. */
   readonly mostKeys: number | undefined;
   /** @param dialect default: that of a client of one server */
   encode(input: Input, dialect?: Dialect): ScriptCall;
-  /** @param keys how many keys the call was about */
+  /** @param keys how many keys the call had */
   decode(raw: RawReply, keys: number): Answered<Reply>;
 }
 
-/** Every script answers the server's time along with its reply, if that has been of use to it. */
+/** Every script answers the server's time along with its reply, if it has read it. */
 export interface Answered<Reply> {
-  /** Milliseconds since the Unix epoch on the server's clock; 0: it does not tell. */
+  /** Milliseconds since the Unix epoch on the server's clock; 0 if not answered. */
   readonly serverMs: number;
   readonly reply: Reply;
 }
@@ -36,7 +36,7 @@ interface Definition<Input, Reply> {
   readonly mostKeys?: number;
   keys(input: Input): string[];
   args(input: Input, dialect: Dialect): (string | number)[];
-  /** Gets what follows the server's time. */
+  /** Gets the items after the server's time. */
   reply(rest: readonly RawReply[]): Reply;
   /** Reads an answer that is a bare number, as some scripts give in their usual case: a list costs the server and the client more. */
   usual?(number: number, keys: number): Answered<Reply>;

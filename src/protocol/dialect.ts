@@ -1,10 +1,10 @@
 import { type ScriptSource, scriptSource } from "./script-call.js";
 
-/** How a client speaks to its servers. */
+/** How a client's scripts are encoded for its servers. */
 export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
-  /** Whether its scripts give a freed lock to a waiter. Not with replicas: the waiter would enter on a write that no replica has. */
+  /** Whether its scripts grant a freed lock to a waiter. Not with replicas: the waiter would enter by a write that no replica has. */
   readonly grants: boolean;
 }
 
@@ -14,7 +14,7 @@ export type Publishing = "classic" | "sharded" | "both";
 /** The dialect for a single server. */
 export const PLAIN: Dialect = { publishes: "classic", grants: true };
 
-/** The one statement in which scripts publish; see include/publish.lua. Its names are short ones in what is sent. */
+/** The only statement in which scripts publish; see include/publish.lua. The sent script has short names in it. */
 const STATEMENT = /redis\.pcall\("PUBLISH", (\w+), (\w+)\)/;
 const SHARDED = 'redis.pcall("SPUBLISH", $1, $2)';
 
@@ -23,10 +23,10 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
   both: `$& ${SHARDED}`,
 };
 
-/** The scripts that were made of each for other messages. */
+/** The variants of each script for other messages. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
-/** The script that does the same and publishes these messages in place of classic ones. */
+/** A variant of the script that publishes these messages in place of classic ones. */
 export function publishing(source: ScriptSource, publishes: Exclude<Publishing, "classic">): ScriptSource {
   if (!STATEMENT.test(source.lua)) return source;
   const variants = made.get(source) ?? new Map<Publishing, ScriptSource>();

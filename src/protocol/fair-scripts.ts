@@ -15,15 +15,15 @@ import * as scripts from "./scripts.js";
 
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
-  /** The lease of a waiter that the lock was given to, until it confirms: if it is dead, the queue waits that long. */
+  /** The lease of a waiter that was granted the lock, until it confirms: if it is dead, the queue waits that long. */
   grantMs: 4_000,
-  /** How long a waiter is believed alive: four signs of life. */
+  /** How long a waiter counts as alive: four signs of life. */
   aliveMs: 6_000,
-  /** Redisson's fairLockWaitTimeout: what a JVM adds to the scores when it joins, and takes off when it leaves. */
+  /** Redisson's fairLockWaitTimeout: the amount that a JVM adds to the scores when it joins, and subtracts when it leaves. */
   waitMs: 300_000,
-  /** Added to our scores: a leaving JVM takes its wait off the scores behind it, and must not make a live waiter look dead. */
+  /** Added to our scores: a leaving JVM subtracts its wait from the scores behind it, and must not make a live waiter look dead. */
   horizonMs: 30_000,
-  /** How far the clock of a JVM may be behind the server's. */
+  /** How far a JVM's clock may be behind the server's. */
   graceMs: 30_000,
 } as const;
 
@@ -37,7 +37,7 @@ export function fairKeysOf({ key }: { readonly key: string }): string[] {
   return [key, fairQueueKey(key), fairTimeoutsKey(key), fairAliveKey(key)];
 }
 
-/** Takes fair locks, re-enters them or stands in their queues; see fair-acquire.lua. */
+/** Takes fair locks, re-enters them or joins their queues; see fair-acquire.lua. */
 export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: scripts.fairAcquire,
   replicated: true,
@@ -55,7 +55,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.fairRelease,
   replicated: "if possible",
-  // A waiter that gives up in the middle of a long queue has to be searched for in it.
+  // The script must search a long queue for a waiter that gives up in the middle of it.
   mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, locks }, dialect) => [
@@ -73,7 +73,7 @@ export interface Queue {
   readonly holders: readonly string[];
 }
 
-/** What has become of one waiter. */
+/** The state of one waiter. */
 export type RefreshAnswer =
   | {
       readonly status: "queued";
@@ -81,9 +81,9 @@ export type RefreshAnswer =
       readonly ttlMs: number;
       /** The holder; "" when the lock is free. */
       readonly holder: string;
-      /** True for the next in line. */
+      /** True for the next waiter in the queue. */
       readonly isHead: boolean;
-      /** True when a JVM has the lock or stands in the queue, so that a JVM may free it. */
+      /** True if a JVM has the lock or is in the queue, so that a JVM may free it. */
       readonly meetsJvm: boolean;
     }
   | { readonly status: "granted" | "gone" };

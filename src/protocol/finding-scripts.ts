@@ -13,7 +13,7 @@ export interface FoundChannel {
   readonly listeners: number;
 }
 
-/** Names the channels that somebody listens to; see find-channels.lua. One that is listened to at several masters is named several times. */
+/** Lists the channels with listeners; see find-channels.lua. A channel with listeners at several masters is listed several times. */
 export const findChannels: Script<{ readonly sharded: boolean }, readonly FoundChannel[]> = defineScript({
   source: scripts.findChannels,
   everywhere: true,
@@ -30,29 +30,29 @@ export const findChannels: Script<{ readonly sharded: boolean }, readonly FoundC
     }),
 });
 
-/** How far the keys of a server have been gone through. */
+/** The progress of a scan through a server's keys. */
 export interface ScanPlace {
-  /** Of the server since its start; "" where it does not tell. */
+  /** The server's run id; "" if it does not tell. */
   readonly runId: string;
-  /** "0": it is done. */
+  /** "0": the scan is complete. */
   readonly cursor: string;
 }
 
-/** One step of a server. */
+/** One step of a server's scan. */
 export interface ScanStep extends ScanPlace {
   readonly keys: readonly string[];
-  /** How many keys were found whose names are not UTF-8. */
+  /** How many keys had names that are not UTF-8. */
   readonly unreadable: number;
 }
 
 interface ScanInput {
-  /** About how many keys each server goes through. */
+  /** About how many keys each server scans. */
   readonly count: number;
-  /** Where the servers were after their last steps. */
+  /** The servers' progress after their last steps. */
   readonly places: readonly ScanPlace[];
 }
 
-/** Goes through the keys of all servers, step by step; see find-hashes.lua. */
+/** Scans the keys of all servers, step by step; see find-hashes.lua. */
 export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
   source: scripts.findHashes,
   everywhere: true,
@@ -71,39 +71,37 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
     }),
 });
 
-/** What is stored about a key that was found, in bounded size. */
+/** The stored state of a key that was found, in bounded size. */
 export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClientCount"> {
-  /** Of a semaphore or a latch; null where the key is no count. */
+  /** For a semaphore or latch; null if the key is not a count. */
   readonly permits: FoundPermits | null;
   /** What `waitingClients` wait for. */
   readonly waitsFor: "lock" | "write" | "permits";
-  /** How many holders, and how many that wait, are not in `fields`, and in `queue` and `waitingClients`. */
+  /** How many holders are not listed in `fields`, and how many waiters are not listed in `queue` and `waitingClients`. */
   readonly more: { readonly holders: number; readonly waiting: number };
 }
 
 export interface FoundPermits {
-  /** What is stored; leases that are over are not counted. */
+  /** The stored count, without permits with expired leases. */
   readonly count: number;
-  /** The permits that are leased; undefined where there are none. */
+  /** The leased permits; undefined if there are none. */
   readonly leases?: {
     readonly expired: number;
     readonly taken: number;
-    /** How many of them never end. */
+    /** How many of the taken ones never end. */
     readonly permanent: number;
-    /** The last to end, 1,000 at most; none of a semaphore with more than 10,000. */
+    /** The last to end, at most 1,000; empty for a semaphore with more than 10,000. */
     readonly last: readonly LeasedPermit[];
   };
 }
 
 interface LookAtLocks {
   readonly locks: readonly string[];
-  /** Whether the clients that wait are read as well. */
+  /** Whether the waiting clients are read too. */
   readonly withClients: boolean;
 }
 
-/**
- * What is stored about some keys that may be those of locks: of the first keys, one at least; see lock-inspect-many.lua.
- */
+/** The stored state of some keys that may be locks: of the first keys, at least one; see lock-inspect-many.lua. */
 export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defineScript({
   source: scripts.lockInspectMany,
   keys: ({ locks, withClients }) =>
@@ -113,7 +111,7 @@ export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defi
     }),
   args: ({ withClients }) => [withClients ? "all" : "fewer"],
   reply(records) {
-    // The caller asks again for the rest: without one record it would ask for ever.
+    // The caller asks again for the rest: without any record it would ask for ever.
     if (records.length === 0) throw unexpected("a lock at least", []);
     return records.map(recordOf);
   },

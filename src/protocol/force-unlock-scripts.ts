@@ -6,9 +6,9 @@ import { holdKeys } from "./read-write-scripts.js";
 import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** A count beyond all reason is not believed. */
+/** Higher counts are unreasonable and are cut. */
 const MOST_HOLDS = 10_000;
-/** What waiters are told. Source: LockPubSub: 0 wakes one of each process, 1 wakes all. */
+/** The messages to waiters. Source: LockPubSub: 0 wakes one waiter of each process, 1 wakes all. */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";
 
@@ -16,7 +16,7 @@ export interface ForceUnlock {
   readonly key: string;
   readonly notAfterMs: number;
   readonly channel: string;
-  /** The holders that were seen, with their hold counts, and "mode" of a read-write lock. */
+  /** The seen holders with their hold counts, and "mode" of a read-write lock. */
   readonly seen: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +39,7 @@ function forceUnlockAnswer(raw: RawReply | undefined): ForceUnlockAnswer {
   }
 }
 
-/** Frees a lock from the holders that were seen; see lock-force-unlock.lua. */
+/** Frees a lock from the seen holders; see lock-force-unlock.lua. */
 export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: scripts.lockForceUnlock,
   replicated: "if possible",
@@ -48,10 +48,10 @@ export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScr
   reply: ([answer]) => forceUnlockAnswer(answer),
 });
 
-/** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
+/** Frees a fair lock from the seen holders; see fair-force-unlock.lua. */
 export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = fairScript({ tellsAll: false });
 
-/** The same for a lock that may be a fair one or one without a queue. */
+/** The same for a lock that may or may not be a fair one. */
 export const anyForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = fairScript({ tellsAll: true });
 
 function fairScript({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceUnlock, ForceUnlockAnswer> {
@@ -70,10 +70,10 @@ function fairScript({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceU
   });
 }
 
-/** Frees a lock from the readers that were seen; see read-write-force-unlock.lua. */
+/** Frees a lock from the seen readers; see read-write-force-unlock.lua. */
 export const readForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = readWriteScript(UNLOCKED);
 
-/** Frees a lock from the writer that was seen, and its own reads; see read-write-force-unlock.lua. */
+/** Frees a lock from the seen writer and its own reads; see read-write-force-unlock.lua. */
 export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = readWriteScript(WRITE_UNLOCKED);
 
 function readWriteScript(message: string): Script<ForceUnlock, ForceUnlockAnswer> {

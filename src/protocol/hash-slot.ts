@@ -1,4 +1,4 @@
-/** How many slots the keys of a Redis Cluster are divided among. */
+/** The number of slots of a Redis Cluster. */
 const SLOTS = 16_384;
 
 /** CRC-16/XMODEM of each byte value. Source: the Redis Cluster specification, appendix A. */
@@ -8,11 +8,11 @@ const table = /* @__PURE__ */ Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The slots of so many keys are remembered: each step of a command asks where its key is. */
+/** How many keys' slots are cached: each step of a command needs the slot of its key. */
 const MOST_KNOWN = 1_024;
 const knownSlots = new Map<string, number>();
 
-/** The slot of a key, or of a sharded channel, in a Redis Cluster: only the first `{tag}` counts where there is one. */
+/** The slot of a key, or of a sharded channel, in a Redis Cluster: if there is a `{tag}`, only the first one counts. */
 export function hashSlot(key: string): number {
   const known = knownSlots.get(key);
   if (known !== undefined) return known;

@@ -3,61 +3,64 @@ import * as scripts from "./later-scripts.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** What is stored about a lock, a semaphore or a latch, by holdfast or by Redisson. */
+/** The stored state of a lock, a semaphore or a latch, written by holdfast or by Redisson. */
 export interface LockRecord {
-  /** Redis' name of the type of the lock's key; `none` when it is missing. */
+  /** Redis' type of the lock's key; `none` if it is missing. */
   readonly type: string;
-  /** -2 when the key is missing, -1 when it has no TTL. */
+  /** -2 if the key is missing, -1 if it has no TTL. */
   readonly ttlMs: number;
   readonly fields: Readonly<Record<string, string>>;
   /** The waiters of a fair lock. */
   readonly queue: readonly string[];
-  /** The clients that wait for a lock without a fair queue, or for permits, the next first: 1,000 at most, and none of more than 10,000. */
+  /**
+   * The clients that wait for a lock without a fair queue, or for permits, the next one first: at most 1,000, and none if there are more
+   * than 10,000.
+   */
   readonly waitingClients: readonly string[];
-  /** How many places they have; 0 where they were not asked for. */
+  /** How many places they have; 0 if not asked for. */
   readonly waitingClientCount: number;
   readonly token: string | null;
-  /** How many connections listen; null unless that was asked for, and where the server does not tell. */
+  /** How many connections listen; null if not asked for, or if the server does not tell. */
   readonly listeners: number | null;
-  /** Of a semaphore or a latch; null where the key is no count. */
+  /** For a semaphore or latch; null if the key is not a count. */
   readonly permits: PermitRecord | null;
 }
 
 export interface PermitRecord {
-  /** What is stored; leases that are over are not counted. */
+  /** The stored count, without permits with expired leases. */
   readonly count: number;
-  /** The permits that are leased; undefined where there are none. */
+  /** The leased permits; undefined if there are none. */
   readonly leases?: {
     readonly expired: number;
     readonly taken: number;
-    /** The first to end, 1,000 at most. */
+    /** The first to end, at most 1,000. */
     readonly first: readonly LeasedPermit[];
   };
 }
 
-/** A permit of a permit-expirable semaphore that is out. */
+/** A taken permit of a permit-expirable semaphore. */
 export interface LeasedPermit {
   /** 32 hexadecimal digits. */
   readonly id: string;
-  /** Milliseconds until it returns by itself; -1 of a permanent one. */
+  /** Milliseconds until it returns by itself; -1 for a permanent permit. */
   readonly endsInMs: number;
 }
 
-/** The keys and channels of the lock that is read. */
+/** The keys and channels of the lock to read. */
 interface LockLook {
   readonly key: string;
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  /** The queues of the clients that wait: for a lock without a fair queue or for permits, and to write. Undefined: they are not read. */
+  /** The queues of waiting clients: for a lock without a fair queue or for permits, and for a write lock. Undefined: not read. */
   readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
-  /** Where waiters may listen. */
+  /** The channels of its waiters. */
   readonly channels?: readonly string[];
 }
 
-/** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
+/** Reads everything stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: scripts.lockInspect,
   keys: ({ key, queueKey, tokenKey, leasesKey, waitingKeys = [] }) => [
@@ -89,7 +92,7 @@ function permitRecord([count, expired, taken, first]: readonly RawReply[]): Perm
   };
 }
 
-/** Ids and milliseconds in turn. */
+/** Alternates ids and milliseconds. */
 export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[] {
   const permits: LeasedPermit[] = [];
   for (let i = 0; i < flat.length; i += 2)
@@ -97,10 +100,10 @@ export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[
   return permits;
 }
 
-/** A hash as Redis answers it. */
+/** A hash in the form of a Redis reply. */
 export function pairs(flat: readonly RawReply[]): Record<string, string> {
   const entries: [string, string][] = [];
   for (let i = 0; i < flat.length; i += 2) entries.push([text(flat[i]), text(flat[i + 1])]);
-  // Any program may have written a field of any name: one that objects inherit would not become an entry by an assignment.
+  // Any program may have written a field of any name: assigning a name that objects inherit would not create an entry.
   return Object.fromEntries(entries);
 }

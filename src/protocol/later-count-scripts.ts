@@ -10,7 +10,7 @@ interface Leaving extends Omit<AskingLine, "way"> {
   readonly channel: string;
 }
 
-/** Takes a line out of the queue; see permit-leave.lua. */
+/** Removes a line from the queue; see permit-leave.lua. */
 export const permitLeave: Script<Leaving, CountAnswer<{ readonly status: "left" }>> = defineScript({
   source: scripts.permitLeave,
   keys: ({ count }) => [count, waitingKey(count), savedPermitsKey(count)],
@@ -18,7 +18,7 @@ export const permitLeave: Script<Leaving, CountAnswer<{ readonly status: "left" 
   reply: countAnswer({ left: [] }),
 });
 
-/** Changes how many permits there are, in and out; see permit-set-total.lua. */
+/** Changes the number of permits, including taken ones; see permit-set-total.lua. */
 export const permitSetTotal: Script<
   ToSemaphore & { readonly total: number },
   CountAnswer<{ readonly status: "set" }>
@@ -35,7 +35,7 @@ interface Resizing extends ToSemaphore {
   readonly total: number;
 }
 
-/** Changes how many permits either kind of semaphore has, if it has as many as were seen; see semaphore-resize.lua. */
+/** Changes the number of permits of either kind of semaphore if it is still the seen one; see semaphore-resize.lua. */
 export const semaphoreResize: Script<
   Resizing,
   CountAnswer<{ readonly status: "set" | "absent" | "changed" }>
@@ -52,7 +52,7 @@ interface Drained {
   readonly permits: number;
 }
 
-/** Takes all permits that are available; see semaphore-drain.lua. */
+/** Takes all available permits; see semaphore-drain.lua. */
 export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<Drained>> = defineScript({
   source: scripts.semaphoreDrain,
   replicated: true,
@@ -65,14 +65,14 @@ interface TrySet {
   readonly count: string;
   readonly request: RepeatableRequest;
   readonly value: number;
-  /** 0: it has none. */
+  /** 0: no TTL. */
   readonly ttlMs: number;
   readonly channel: string;
-  /** "": none is sent. */
+  /** "": no message. */
   readonly message: string;
 }
 
-/** Gives a semaphore its permits or a latch its count, unless it has one; see count-try-set.lua. */
+/** Sets the permits of a semaphore or the count of a latch, unless it is set; see count-try-set.lua. */
 export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | "kept" }>> = defineScript({
   source: scripts.countTrySet,
   replicated: true,
@@ -93,7 +93,7 @@ interface Deletion {
   /** Keys that belong to it. */
   readonly others: readonly string[];
   readonly channel: string;
-  /** "": none is sent. */
+  /** "": no message. */
   readonly message: string;
 }
 
@@ -109,7 +109,7 @@ export const countDelete: Script<
   reply: countAnswer({ deleted: [], absent: [] }),
 });
 
-/** Changes when leases end, all or none; see permit-set-lease.lua. */
+/** Changes the ends of leases, all or none; see permit-set-lease.lua. */
 export const permitSetLease: Script<
   ToSemaphore & WithIds & { readonly leaseMs: number },
   CountAnswer<{ readonly status: "updated" | "absent" }>
@@ -130,15 +130,15 @@ interface PermitLook {
 
 interface PermitFacts {
   readonly status: "permits";
-  /** 1: there is a semaphore; 0: there is none. */
+  /** 1: the semaphore exists; 0: it does not. */
   readonly exists: number;
   readonly available: number;
   readonly acquired: number;
-  /** What is left of the lease of the permit with that id; -1: it is permanent, -2: there is none. */
+  /** The remaining lease of the permit with that id; -1: permanent, -2: no such permit. */
   readonly leftMs: number;
 }
 
-/** Reads what there is of leased permits; see permit-look.lua. */
+/** Reads the state of leased permits; see permit-look.lua. */
 export const permitLook: Script<PermitLook, CountAnswer<PermitFacts>> = defineScript({
   source: scripts.permitLook,
   keys: ({ count }) => [count, permitLeasesKey(count)],

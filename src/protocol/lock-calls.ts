@@ -1,36 +1,35 @@
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** What every kind of lock is asked, and what it answers; each kind's scripts send and read as much of it as they need. */
+/** A request to any kind of lock; each kind's scripts send as much of it as they need. */
 export interface AcquireItem {
   readonly key: string;
-  /** The field that stands for the caller. */
+  /** The caller's field. */
   readonly holder: string;
   readonly leaseMs: number;
   /** The holder's hold count before this acquisition. */
   readonly heldCount: number;
-  /** Another field of the caller in this lock: the reader may enter beside the writer while it is there. "" for none. */
+  /** Another field of the caller in this lock: the reader may enter beside the writer while this field exists. "" for none. */
   readonly kin: string;
-  /** Whether a caller that is refused stays: in the queue of a fair lock, or as a writer that readers give way to. */
+  /** Whether a refused caller stays: in the queue of a fair lock, or as a waiting writer that readers give way to. */
   readonly waits: boolean;
-  /** Whether each acquisition draws a fencing token. */
+  /** Whether each acquisition takes a fencing token. */
   readonly fenced: boolean;
   /** The channel of the waiters. */
   readonly channel: string;
   /**
-   * Set for a client that waits in the lock's queue: whether it waits on also when it gets the lock, and whether it asks again and again,
-   * and hears of no turn.
+   * Set for a client that waits in the lock's queue: whether it waits on when it gets the lock, and whether it polls and hears of no turn.
    */
   readonly queued?: { readonly waitsOn: boolean; readonly polls: boolean } | undefined;
 }
 
-/** Where a client stands in the queue of a lock. */
+/** The place of a client in the queue of a lock. */
 export interface WaitingPlace {
-  /** Whether it stands there: then its next release of the lock looks there. */
+  /** Whether it is in the queue: then its next release of the lock looks there. */
   readonly stands: boolean;
-  /** Whether it waits there: it may have the lock, and stand there for that only. */
+  /** Whether it waits there. If not, it is in the queue only because it has the lock. */
   readonly waits: boolean;
-  /** How many others wait before it, 2 at most. */
+  /** How many others wait before it, at most 2. */
   readonly ahead: number;
   /** Whether the holder's release looks into the queue. */
   readonly isTold: boolean;
@@ -39,20 +38,20 @@ export interface WaitingPlace {
 export type AcquireAnswer =
   | {
       readonly status: "held";
-      /** The fencing token, of a fenced lock. */
+      /** The fencing token of a fenced lock. */
       readonly token?: bigint | undefined;
-      /** Of a client that waited in the queue: whether it stands there, and whether it waits on. */
+      /** For a client that waited in the queue: whether it stays there, and whether it waits on. */
       readonly place?: Pick<WaitingPlace, "stands" | "waits">;
     }
   | { readonly status: "late" | "lost" }
-  /** It could be had, but another lock of an all-or-nothing call could not. */
+  /** It was free, but another lock of an all-or-nothing call was not. */
   | { readonly status: "free" }
   | {
       readonly status: "busy";
       /** -1 without a TTL. */
       readonly ttlMs: number;
       readonly holder: string;
-      /** Of a client that waits in the queue. */
+      /** For a client that waits in the queue. */
       readonly waiting?: WaitingPlace;
     }
   | {
@@ -61,11 +60,11 @@ export type AcquireAnswer =
       readonly ttlMs: number;
       /** The holder; "" when the lock is free. */
       readonly holder: string;
-      /** True for the next in line. */
+      /** True for the next waiter in the queue. */
       readonly isHead: boolean;
-      /** True when a JVM has the lock or stands in the queue, so that a JVM may free it. */
+      /** True if a JVM has the lock or is in the queue, so that a JVM may free it. */
       readonly meetsJvm: boolean;
-      /** True when this very call put the caller's field into the queue: before it, the field did not stand there. */
+      /** True if this call put the caller's field into the queue: before, the field was not there. */
       readonly pushed: boolean;
     }
   | { readonly status: "wrong-type"; readonly type: string }
@@ -75,22 +74,22 @@ export type AcquireAnswer =
 export interface AcquireCall {
   /** On the server's clock, in milliseconds since the Unix epoch: later the call changes nothing. */
   readonly notAfterMs: number;
-  /** All or nothing. Default: each lock by itself. */
+  /** All or nothing. Default: each lock separately. */
   readonly together?: boolean;
   readonly locks: readonly AcquireItem[];
 }
 
-/** The most frequent answers, made once. */
+/** The most frequent answers, created once. */
 export const HELD: { readonly status: "held" } = { status: "held" };
 const UNHEARD: ReleaseAnswer = { status: "released", heard: 0 };
 const RENEWED: RenewAnswer = { status: "renewed" };
 
-/** An answer without details is a text; one with details, a list that begins with it. */
+/** An answer without details is a string; with details, a list that begins with that string. */
 function detailed(raw: RawReply | undefined): readonly RawReply[] {
   return typeof raw === "string" ? [raw] : list(raw);
 }
 
-/** @param stands 1: a client stands in the queue; 2: it waits there */
+/** @param stands 1: the client is in the queue; 2: it waits there */
 function placeOf(stands: RawReply | undefined): Pick<WaitingPlace, "stands" | "waits"> {
   return { stands: stands === 1 || stands === 2, waits: stands === 2 };
 }
@@ -139,28 +138,31 @@ export interface Release {
   readonly heldCount: number;
   /** The hold count to leave. */
   readonly keptCount: number;
-  /** What the lock is to live on for, when holds are kept. */
+  /** The lock's TTL if holds are kept. */
   readonly ttlMs: number;
-  /** What each of the kept holds is to live on for, the outermost first. */
+  /** The TTL of each kept hold, the outermost first. */
   readonly keptMs: readonly number[];
-  /** For how long the key is to stay when no holds are kept. Default: 0, it is freed. */
+  /** How long the key stays if no holds are kept. Default: 0, the lock is freed. */
   readonly keepForMs?: number;
   readonly channel: string;
-  /** Set where the queue is to be looked into. */
+  /** Set if the release looks into the queue. */
   readonly looks?: LookIntoQueue | undefined;
 }
 
-/** How a release looks into the queue of clients that wait for the lock. */
+/** How a release looks into the queue of the clients that wait for the lock. */
 export interface LookIntoQueue {
-  /** Whether no call of this client waits for the lock any more; "calls": nothing is freed, and the first that waits is to ask. */
+  /**
+   * "leaves": no call of this client waits for the lock; "stays": some do; "calls": nothing is freed, and the first waiting client should
+   * ask.
+   */
   readonly way: "leaves" | "stays" | "calls";
-  /** Whether the server knows all who listen to a channel. */
+  /** Whether the server knows all listeners of a channel. */
   readonly countsAll: boolean;
-  /** What last told this client that others may wait: an object for each time. Not sent. */
+  /** Identifies the latest report that others may wait: a distinct object each time. Not sent. */
   readonly asOf: object;
 }
 
-/** As release scripts are told. */
+/** In the form that release scripts take. */
 export function wayOf({ way, countsAll }: LookIntoQueue): string {
   return countsAll ? `${way} all` : way;
 }
@@ -168,16 +170,18 @@ export function wayOf({ way, countsAll }: LookIntoQueue): string {
 export type ReleaseAnswer =
   | {
       readonly status: "released";
-      /** How many subscribers at this server got the message that the lock is free; undefined where none was sent, or it was not counted. */
+      /**
+       * How many subscribers at this server got the message that the lock is free; undefined if none was sent, or if they were not counted.
+       */
       readonly heard?: number;
-      /** True when it was given to another client that waits in the queue. */
+      /** True if it was granted to another client that waits in the queue. */
       readonly given?: boolean;
-      /** True when holds are kept and the lock falls sooner than before. */
+      /** True if holds are kept and the lock expires sooner than before. */
       readonly sooner?: boolean;
     }
   | {
       readonly status: "absent";
-      /** True when its client has the lock by another holder, and stands in the queue for that. */
+      /** True if its client has the lock through another holder, and stays in the queue for that. */
       readonly stands?: boolean;
     }
   | { readonly status: "late" }
@@ -185,7 +189,7 @@ export type ReleaseAnswer =
   | { readonly status: "miscounted"; readonly holdCount: string };
 
 export interface ReleaseCall {
-  /** As that of an {@link AcquireCall}; 0: no limit. */
+  /** As in {@link AcquireCall}; 0: no deadline. */
   readonly notAfterMs: number;
   readonly locks: readonly Release[];
 }
@@ -214,10 +218,10 @@ export function releaseAnswer(raw: RawReply): ReleaseAnswer {
 export interface Succession {
   readonly notAfterMs: number;
   readonly key: string;
-  /** What the lock is to live on for. */
+  /** The lock's new TTL. */
   readonly leaseMs: number;
   readonly successor: string;
-  /** Holder fields of the same client; exactly one of them is stored. */
+  /** Fields of holders of the same client; exactly one of them is stored. */
   readonly predecessors: readonly string[];
 }
 
@@ -242,9 +246,9 @@ export function successionAnswer(raw: RawReply | undefined): SuccessionAnswer {
 export interface Renewal {
   readonly key: string;
   readonly holder: string;
-  /** What the lock is to live on for at least. */
+  /** The least TTL of the lock. */
   readonly leaseMs: number;
-  /** What each hold is to live on for at least, the outermost first; 0 where there is none. */
+  /** The least TTL of each hold, the outermost first; 0 where there is no hold. */
   readonly holdMs: readonly number[];
 }
 
@@ -266,10 +270,10 @@ export function renewAnswer(raw: RawReply): RenewAnswer {
   }
 }
 
-/** The question to a new server of a key: does it have this hold, or these leased permits? */
+/** The question to a key's new server: does it have this hold, or these leased permits? */
 export interface Confirmation {
   readonly key: string;
-  /** Of a lock: fields, one of which is stored. Of leased permits: their ids. */
+  /** For a lock: fields, one of which is stored. For leased permits: their ids. */
   readonly holders: readonly string[];
   /** The numbers of a reader's holds. */
   readonly slots: readonly number[];

@@ -20,10 +20,7 @@ import { fencingTokenKey, keptField, readHoldKey, waitingKey } from "./names.js"
 import { textOrNull } from "./replies.js";
 import * as scripts from "./scripts.js";
 
-/**
- * Takes or re-enters locks; see lock-acquire.lua. The locks of one call share one lease and one hold count, and the fenced ones
- * come last.
- */
+/** Takes or re-enters locks; see lock-acquire.lua. The locks of one call share one lease and one hold count, and fenced locks come last. */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: scripts.lockAcquire,
   replicated: true,
@@ -58,7 +55,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   usual: (serverMs, keys) => ({ serverMs, reply: new Array<AcquireAnswer>(keys).fill(HELD) }),
 });
 
-/** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
+/** Lowers hold counts and frees locks; see lock-release.lua. Only a call that keeps no holds may have several locks. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.lockRelease,
   replicated: "if possible",
@@ -102,7 +99,7 @@ export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScr
   reply: (answers) => answers.map(releaseAnswer),
 });
 
-/** Lets one holder follow another of the same client; see lock-succeed.lua. */
+/** Replaces one holder by another of the same client; see lock-succeed.lua. */
 export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
   source: scripts.lockSucceed,
   replicated: true,
@@ -138,7 +135,7 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Asks whether locks are held still, and writes; see lock-confirm.lua. */
+/** Asks whether locks are still held. Also writes, so that replicas can acknowledge; see lock-confirm.lua. */
 export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
   source: scripts.lockConfirm,
   replicated: true,
@@ -151,17 +148,17 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** What a server is. */
+/** The properties of a server. */
 export interface ServerProbe {
-  /** null where it does not tell. */
+  /** null if it does not tell. */
   readonly version: string | null;
   /** Whether it has sharded messages. */
   readonly sharded: boolean;
-  /** Its setting `maxmemory-policy`; null where the server does not tell. */
+  /** Its setting `maxmemory-policy`; null if the server does not tell. */
   readonly policy: string | null;
-  /** Its role, `master` or `slave`; null where the server does not tell. */
+  /** Its role, `master` or `slave`; null if the server does not tell. */
   readonly role: string | null;
-  /** Its setting `maxmemory` in bytes, as digits; "0": no limit. null where the server does not tell. */
+  /** Its setting `maxmemory` in bytes, as digits; "0": no limit; null if the server does not tell. */
   readonly memory: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is published on the channels of Redisson: the decimal text of an integer, nothing else. Source:
- * LockPubSub. Any other payload makes a JVM's listener throw, so it is never published there and never acted on.
+ * The messages on Redisson's channels are integers in decimal text, nothing else. Source: LockPubSub. Any other payload makes a JVM's
+ * listener throw, so it is never published there, and ignored if received.
  */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";
@@ -10,32 +10,32 @@ export function isWakeUp(message: string): boolean {
   return message === UNLOCKED || message === WRITE_UNLOCKED;
 }
 
-/** What the waiters of one client are told about a fair lock, on a channel of holdfast's own. */
+/** A message about a fair lock to the waiters of one client, on holdfast's own channel. */
 export interface TurnMessage {
   /** Names the waiter. */
   readonly threadId: string;
-  /** Whether the lock was given to it; false: it is to ask. */
+  /** Whether the lock was granted to it; false: it should ask. */
   readonly given: boolean;
 }
 
 const TURN = /^(\d+):(\d+)$/;
 
-/** Reads `<thread id>:<epoch milliseconds until which the lock was given>`, with 0 for a waiter that is to ask. */
+/** Reads `<thread id>:<end of the grant in epoch milliseconds>`, with 0 for a waiter that should ask. */
 export function turnMessage(message: string): TurnMessage | undefined {
   const [, threadId, untilMs] = TURN.exec(message) ?? [];
   return threadId === undefined ? undefined : { threadId, given: untilMs !== UNLOCKED };
 }
 
-/** What a client that waits in a lock's queue is told: to ask. */
+/** Tells a client that waits in a lock's queue to ask. */
 export const YOUR_TURN = "turn";
-/** That it is the first now, as the one before it was given the lock. */
+/** Tells it that it is now the first, because the lock was granted to the client before it. */
 export const YOU_ARE_NEXT = "next";
-/** Of permits: that it is the first now, and expects releases that do not look into the queue. */
+/** For permits: tells it that it is now the first, and must hear releases that do not look into the queue. */
 export const YOU_ARE_FIRST = "first";
-/** What a client is told that has the lock, if calls of it wait for it as well: another client waits in the queue. */
+/** Tells a client that has the lock, and has waiting calls for it, that another client waits in the queue. */
 export const LOOK = "look";
 
-/** What a latch's waiters are told. Source: CountDownLatchPubSub. */
+/** The messages to a latch's waiters. Source: CountDownLatchPubSub. */
 export const LATCH_OPENED = "0";
 export const LATCH_CLOSED = "1";
 

@@ -4,7 +4,7 @@ import { presenceClientKey, presenceClientsKey } from "./names.js";
 import { integer, list, text } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** One client among those of its group. */
+/** One client of a group. */
 interface GroupMember {
   readonly group: string;
   readonly clientId: string;
@@ -14,27 +14,27 @@ interface Tell extends GroupMember {
   readonly notAfterMs: number;
   /** Grows with each call. */
   readonly beat: number;
-  /** How often the client tells where it gets no answer. */
+  /** How often the client reports while it gets no answer. */
   readonly everyMs: number;
-  /** How often it wants to. */
+  /** How often it wants to report. */
   readonly leastMs: number;
-  /** How long what is told outlives the client. */
+  /** How long the report outlives the client. */
   readonly keepMs: number;
-  /** "": as told before. */
+  /** "": unchanged. */
   readonly meta: string;
-  /** "": as told before. */
+  /** "": unchanged. */
   readonly live: string;
 }
 
 /**
- * How often a client of the group tells, and whether `meta` is to be told with the next call; or nothing was written: `stored` is higher than
- * the number of the beat where that is the reason.
+ * How often a client of the group reports, and whether the next report needs `meta`. If `isLate`, nothing was written; if a later beat is
+ * the reason, `stored` is higher than this beat.
  */
 export type TellAnswer =
   | { readonly isLate: false; readonly nextMs: number; readonly needsMeta: boolean }
   | { readonly isLate: true; readonly stored: number };
 
-/** Tells that a client is there, and what it has; see presence-tell.lua. */
+/** Reports that a client is present, and what it has; see presence-tell.lua. */
 export const presenceTell: Script<Tell, TellAnswer> = defineScript({
   source: scripts.presenceTell,
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
@@ -54,7 +54,7 @@ export const presenceTell: Script<Tell, TellAnswer> = defineScript({
       : { isLate: false, nextMs: integer(next), needsMeta: more === 1 },
 });
 
-/** Takes away what a client has told; see presence-leave.lua. */
+/** Removes a client's report; see presence-leave.lua. */
 export const presenceLeave: Script<GroupMember, undefined> = defineScript({
   source: scripts.presenceLeave,
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
@@ -62,18 +62,18 @@ export const presenceLeave: Script<GroupMember, undefined> = defineScript({
   reply: () => undefined,
 });
 
-/** Where a page of ids begins. */
+/** The start of a page of ids. */
 export interface PageStart {
   /** The lowest score, as text. */
   readonly fromScore: string;
-  /** How many ids from there on were read before. */
+  /** How many ids from there on were already read. */
   readonly skip: number;
 }
 
 interface ListCall {
   readonly group: string;
   readonly next: PageStart;
-  /** How many ids are answered at most. */
+  /** The most ids to return. */
   readonly limit: number;
   readonly roomBytes: number;
   /** A longer text is left out. */
@@ -81,9 +81,9 @@ interface ListCall {
   readonly page: readonly { readonly clientId: string; readonly liveAt: string }[];
 }
 
-/** What a client has told, as it is stored: a claim of any program that can write to Redis. */
+/** A client's report as it is stored: any program that can write to Redis may have written it. */
 export interface StoredPresence {
-  /** "" for a key that is missing, or something else. */
+  /** "" for a key that is missing or of another kind. */
   readonly v: string;
   readonly at: string;
   readonly every: string;
@@ -93,15 +93,15 @@ export interface StoredPresence {
 }
 
 export interface ListAnswer {
-  /** `clientId` is "" for what is not as long as an id is. */
+  /** `clientId` is "" for a member without the length of an id. */
   readonly ids: readonly { readonly clientId: string; readonly score: string }[];
   /** How many ids the group has. */
   readonly entries: number;
-  /** Of the first clients of the page, one at least. */
+  /** For the first clients of the page, at least one. */
   readonly told: readonly StoredPresence[];
 }
 
-/** Reads what a page of clients has told, and the ids of the next page; see presence-list.lua. */
+/** Reads the reports of a page of clients, and the ids of the next page; see presence-list.lua. */
 export const presenceList: Script<ListCall, ListAnswer> = defineScript({
   source: scripts.presenceList,
   keys: ({ group, page }) => [

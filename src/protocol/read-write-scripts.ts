@@ -14,12 +14,12 @@ import {
 import { readHoldKey, readHoldPrefix, waitingWriterKey, writersQueueKey } from "./names.js";
 import * as scripts from "./scripts.js";
 
-/** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
+/** How long a waiting writer keeps readers away without renewing its mark: a dead writer should cost only seconds. */
 export const MARK_MS = 4_000;
 
 /**
  * Takes or re-enters read locks; see read-acquire.lua.
- * @param fair whether new readers give way to a writer that waits
+ * @param fair whether new readers give way to a waiting writer
  */
 export function readAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
@@ -76,8 +76,8 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   source: scripts.readRelease,
   replicated: "if possible",
   keys: ({ locks }) =>
-    // While a slot moves, the keys of other readers may already be at the new server. One more key, which never exists, makes the
-    // cluster answer TRYAGAIN until the move is over.
+    // While a slot moves, the keys of other readers may already be on the new server. One more key, which never exists, makes the cluster
+    // answer TRYAGAIN until the move is over.
     locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount + 1)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,

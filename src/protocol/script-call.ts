@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /** A Lua script as a server knows it. */
 export interface ScriptSource {
-  /** File name below `scripts/` without its ending, for messages and statistics. */
+  /** File name below `scripts/` without its extension, for messages and statistics. */
   readonly name: string;
   readonly lua: string;
   /** Lower-case hex SHA-1 of `lua`: the name under which `EVALSHA` finds it. */
@@ -22,7 +22,7 @@ export function scriptSource(name: string, lua: string): ScriptSource {
   };
 }
 
-/** One execution of a script: all that a driver has to know. */
+/** One execution of a script: everything that a driver needs. */
 export interface ScriptCall {
   readonly script: ScriptSource;
   /** Every key that the script touches, so that a cluster can route the call. */
@@ -30,5 +30,5 @@ export interface ScriptCall {
   readonly args: readonly string[];
 }
 
-/** What a script answers: integers as numbers, bulk strings as text, nil as null. */
+/** The answer of a script: integers as numbers, bulk strings as text, nil as null. */
 export type RawReply = string | number | null | readonly RawReply[];

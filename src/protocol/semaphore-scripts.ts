@@ -24,12 +24,12 @@ import * as scripts from "./scripts.js";
 
 const SHORT = ["available", "moreMs", "saving", "exists"] as const;
 
-/** What a call has more that enters the queue of the clients that wait. */
+/** The additional arguments of a call that enters the queue of waiting clients. */
 function askingArgs({ line, way, countsAll }: AskingLine): string[] {
   return [line, way, countsAll ? "1" : "0"];
 }
 
-/** The same of one that looks there, of keys and of arguments. */
+/** The additional keys and arguments of a call that looks into the queue. */
 const lookKeys = (count: string) => [waitingKey(count), savedPermitsKey(count)];
 const lookArgs = ({ countsAll }: Pick<LookIntoQueue, "countsAll">) => [countsAll ? "1" : "0"];
 
@@ -58,12 +58,12 @@ export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> =
   }),
 });
 
-/** Without a deadline: a cancellation has its effect however late it arrives. */
+/** Without a deadline: a cancellation takes effect however late it arrives. */
 function cancelArgs({ id, memoryMs, settled }: RepeatableRequest): (string | number)[] {
   return [id, memoryMs, settled.join(",")];
 }
 
-/** Takes a wish for permits back; see semaphore-cancel.lua. */
+/** Takes a request for permits back; see semaphore-cancel.lua. */
 export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.semaphoreCancel,
   replicated: "if possible",
@@ -118,7 +118,7 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = de
   }),
 });
 
-/** Takes a wish for leased permits back; see permit-cancel.lua. */
+/** Takes a request for leased permits back; see permit-cancel.lua. */
 export const permitCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.permitCancel,
   replicated: "if possible",
@@ -131,7 +131,7 @@ export type PermitRelease =
   | { readonly status: "released" }
   | {
       readonly status: "absent";
-      /** So many of them are unknown, or their lease has ended. */
+      /** This many are unknown, or their lease has ended. */
       readonly absent: number;
     };
 
@@ -154,7 +154,7 @@ export const permitRelease: Script<Looking & WithIds, CountAnswer<PermitRelease>
   reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
 });
 
-/** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */
+/** Asks whether leased permits are still taken. Also writes, so that replicas can acknowledge; see permit-confirm.lua. */
 export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
   source: scripts.permitConfirm,
   replicated: true,
@@ -163,7 +163,7 @@ export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Prolongs leases; the holder of a renewal is the ids, one after the other. See permit-renew.lua. */
+/** Prolongs leases; the holder of a renewal is the concatenated ids. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: scripts.permitRenew,
   replicated: true,

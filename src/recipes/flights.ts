@@ -3,7 +3,7 @@ import { type Holdfast, WaitTimeoutError } from "../index.js";
 import { reasonOf } from "../runtime/abort-signals.js";
 import { either } from "./either.js";
 
-/** How long a call waits for what is being made. */
+/** How long a call waits for a value that is being made. */
 export interface FlightPatience {
   readonly name: string;
   readonly ms: number;
@@ -11,7 +11,7 @@ export interface FlightPatience {
   readonly clock: Clock;
 }
 
-/** What is being made in this process, by the name of its lock. */
+/** The values that this process is making, by the name of the lock. */
 const flights = new WeakMap<Holdfast, Map<string, Promise<unknown>>>();
 
 /** Waits for what the process is making already, or makes it. */

@@ -14,7 +14,7 @@ export interface LeaderOptions {
   readonly pauseMs?: number | undefined;
   /** Resigns, and ends the call: the signal of a running term aborts with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Is told what has ended a term or kept this process from standing, and is tried again: Redis that does not answer, a lost lease. Default: nothing is told. */
+  /** Gets the error that ended a term, or that kept this process from standing for election: Redis does not answer, a lost lease. The election is retried. Default: errors are ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Time; a fake one for tests. Default: that of the process. */
   readonly clock?: Clock | undefined;

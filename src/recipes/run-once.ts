@@ -20,7 +20,7 @@ export interface RunOnceOptions extends BusyOptions {
    * `rememberMs`. Default: 1 000, for schedulers that tell for when they call.
    */
   readonly gridMs?: number | undefined;
-  /** For how long is remembered, in milliseconds, that a fire was begun: one that is older by then is not run. Default: a day. */
+  /** How long the start of a fire is remembered, in milliseconds; an older fire is not run. Default: a day. */
   readonly rememberMs?: number | undefined;
   /** The lock stays taken for so long from the begin of the run on, in milliseconds, also where that ends sooner. Default: no longer than the run. */
   readonly atLeastMs?: number | undefined;
@@ -34,7 +34,7 @@ export interface RunOnceOptions extends BusyOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** What has become of a run. */
+/** The outcome of a run. */
 export type Once<T> =
   | { readonly ran: true; readonly value: T }
   /**

@@ -41,12 +41,12 @@ const OPTIONS = known<SingleFlightOptions<unknown>>("option", "singleFlight", {
   clock: true,
 });
 const WAIT_MS = 5_000;
-/** Those who wait for a maker that dies have time left. */
+/** Leaves time to the calls that wait for a maker that dies. */
 const TTL_MS = 2_000;
 
 /**
  * Reads a value, and makes it where it is not there: one of all callers, in all processes, at a time. The calls of one process share what one
- * of them waits for, its error as well. Where the one that makes it dies, one of the others takes over.
+ * of them waits for, its error as well. If the call that makes it dies, one of the others takes over.
  *
  * @example
  * const user = await singleFlight(holdfast, `user:${id}`, {
@@ -90,7 +90,7 @@ export async function singleFlight<V>(
     const value = await load(lease);
     if (value === undefined)
       throw new TypeError(
-        "load of singleFlight must answer a value, got undefined: null is for what does not exist",
+        "load of singleFlight must return a value, got undefined: return null for something that does not exist",
       );
     lease.assertHeld();
     await write(value);

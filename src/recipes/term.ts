@@ -32,7 +32,7 @@ export async function runTerm(
       token: lease.token,
       lease,
       get signal() {
-        // It looks at the clocks: where its time is over its signal aborts, and so does ours.
+        // Reading it compares the clocks: if the lease is over, its signal aborts, and so does the signal of the term.
         void lease.signal;
         return signal;
       },

@@ -16,5 +16,5 @@ export function namesOf(resources: readonly string[]): readonly string[] {
 /** Redlock 4 takes callbacks as well. @throws TypeError with what to write instead */
 export function refuseCallback(given: unknown, call: string): void {
   if (typeof given !== "function") return;
-  throw new TypeError(`holdfast/redlock answers by promises and takes no callback: write await ${call}`);
+  throw new TypeError(`holdfast/redlock returns promises and takes no callback: write await ${call}`);
 }

@@ -34,7 +34,7 @@ interface Prefixing {
   nodes?(): unknown;
 }
 
-/** The Holdfast of a client, with what was opened for it. */
+/** The Holdfast of a client, with the connections that were opened for it. */
 interface Opened {
   readonly holdfast: Holdfast;
   readonly server: string;
@@ -49,7 +49,7 @@ export interface RedlockMember {
   readonly server: string | undefined;
   /** What the Redlocks have acquired that begin with this client: by the value of the lock. */
   readonly held: Map<string, readonly Lease[]>;
-  /** Closes what was opened here, and ends the connection of the program as redlock does. */
+  /** Closes the connections that were opened here, and ends the connection of the program as redlock does. */
   quit(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const MEMBER_TIMEOUT_MS = 200;
 /** A program may make a Redlock for each call: those of one client share its Holdfast, and so its connection for messages. */
 const members = new WeakMap<RedlockClient, RedlockMember>();
 
-/** @throws TypeError for what is none of them */
+/** @throws TypeError for anything else */
 export function memberOf(client: RedlockClient): RedlockMember {
   const known = members.get(client) ?? newMember(client);
   members.set(client, known);
@@ -84,7 +84,7 @@ class OwnMember implements RedlockMember {
     this.client = client;
     this.#opened = opened(client);
     this.server = this.#opened.server;
-    // Programs end their clients and forget the Redlock: what was opened here goes as well. The client may connect again.
+    // Programs end their clients and forget the Redlock, so the connections that were opened here end too. The client may reconnect.
     (client as EndingClient).on?.("end", () => void this.#close().catch(() => undefined));
   }
 

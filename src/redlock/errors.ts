@@ -21,7 +21,7 @@ export interface ExecutionResult {
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 
-/** Somebody else has the resource, or at least one of several; or nobody has what was to be extended. As redlock 5 has it. */
+/** Another caller has the resource, or at least one of several; or the lock to extend has ended. As redlock 5 has it. */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
 
@@ -47,7 +47,7 @@ export class ExecutionError extends Error {
 /** What the methods of redlock 4 reject with, and those of its locks. Its cause is the ExecutionError, which has the votes. */
 export class LockError extends Error {
   override readonly name = "LockError";
-  /** One for what was asked, 0 for what was not; undefined of a release. */
+  /** One for a resource that was requested, 0 for any other; undefined for a release. */
   readonly attempts: number | undefined;
 
   constructor(message = "Failed to lock the resource.", attempts?: number, options?: ErrorOptions) {

@@ -24,9 +24,9 @@ export const holdersOf = (held: HeldLeases): string => held.map(({ holder }) => 
 const PATIENCE_MS = 1_000;
 
 /**
- * Waits until all resources are had.
+ * Waits until all resources are acquired.
  *
- * @param fail makes what is thrown from what has gone wrong
+ * @param fail turns a failure into the error to throw
  */
 export async function take(
   members: readonly RedlockMember[],
@@ -43,7 +43,7 @@ export async function take(
       return await takeAll(locksFor(members, names), { ...terms, waitMs: leftOf(waitMs) });
     } catch (error) {
       const leftMs = leftOf(isUnanswered(error) ? Math.max(waitMs, PATIENCE_MS) : waitMs);
-      // Nobody will tell when a real redlock is done, or a server is itself again.
+      // No message will come when a real redlock releases, or when a server recovers.
       if (!mayPass(error) || leftMs === 0) throw fail(error);
       await pause(systemClock, Math.min(leftMs, delayMsOf(settings)), undefined);
     }

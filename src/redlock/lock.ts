@@ -8,7 +8,7 @@ export interface ReleasingRedlock {
   unlock(lock: RedlockLock): Promise<void>;
 }
 
-/** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
+/** Locked resources. A lock can be rebuilt from its parts, even in another process, and released there. As redlock 5 has it. */
 export class RedlockLock {
   /** In logs, as redlock calls it. */
   static readonly name: string = "Lock";

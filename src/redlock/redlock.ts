@@ -43,12 +43,12 @@ export class Redlock extends EventEmitter {
       throw new Error("Redlock must be instantiated with at least one redis client.");
     // Redlock 4 takes them among its options.
     if (Object.keys({ ...settings, ...scripts }).some((name) => name.endsWith("Script")))
-      throw new TypeError("holdfast/redlock runs scripts of its own: others can not be put in their place");
+      throw new TypeError("holdfast/redlock runs its own scripts: they can not be replaced");
     this.settings = settingsOf(settings);
     this.#members = [...this.clients].map(memberOf);
   }
 
-  /** Ends the clients, as redlock does, and what was opened beside them. Locks that are held stay until their durations are over. */
+  /** Ends the clients, as redlock does, and the connections that were opened beside them. Held locks stay until their durations are over. */
   async quit(...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "redlock.quit()");
     await Promise.all(this.#members.map((member) => member.quit()));
@@ -58,7 +58,7 @@ export class Redlock extends EventEmitter {
    * Locks all of some resources, or none. A resource by itself, outside of an array, is locked as `lock` of redlock 4 does.
    *
    * @param durationMs after so many milliseconds the lock ends by itself
-   * @throws ExecutionError when they are not to be had in time, with a ResourceLockedError for each client where others have them; Error,
+   * @throws ExecutionError if they are not acquired in time, with a ResourceLockedError for each client on which others have them; Error,
    * RangeError, TypeError, InvalidNameError
    */
   async acquire(

@@ -1,6 +1,6 @@
 import { duration } from "../checks.js";
 
-/** How a Redlock works, and in what one call may differ from that. As redlock 5 has them: what is no number counts as not given. */
+/** The settings of a Redlock, which a single call can override. As in redlock 5, a value that is not a number counts as missing. */
 export interface Settings {
   /** By so much of its duration a lock is believed to end earlier. Default: 0.01. */
   readonly driftFactor: number;
@@ -9,7 +9,7 @@ export interface Settings {
    * ever; 0: not at all. Default: 10.
    */
   readonly retryCount: number;
-  /** In milliseconds. A lock that a real redlock has is asked for again so often, as that tells nobody when it is done. Default: 200. */
+  /** In milliseconds. While a real redlock has the lock, it is requested again at this interval, because redlock sends no message at its release. Default: 200. */
   readonly retryDelay: number;
   /** So many milliseconds at most are added to, or taken from, each `retryDelay` that is slept through. Default: 100. */
   readonly retryJitter: number;
@@ -28,7 +28,7 @@ const DEFAULTS: Settings = {
 };
 const NUMBERS = Object.keys(DEFAULTS) as readonly (keyof Settings)[];
 const FOR_EVER = -1;
-/** A thousand days: what is longer is meant to be for ever. */
+/** A thousand days: a longer duration means for ever. */
 const LONGEST_WAIT_MS = 1_000 * 86_400_000;
 /** Redis' clock has whole milliseconds, and so has that of the process. */
 const ROUNDING_MS = 2;
@@ -44,7 +44,7 @@ export function waitMsOf({ retryCount, retryDelay, retryJitter }: Settings): num
   if (retryCount === FOR_EVER || retryCount === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const waitMs = Math.round(retryCount * meanPauseMs(retryDelay, retryJitter));
   if (waitMs > LONGEST_WAIT_MS) return Number.POSITIVE_INFINITY;
-  // Tries that are no number, or fewer than none, are none.
+  // A negative number of tries, or a value that is not a number, counts as zero.
   return Math.max(0, waitMs || 0);
 }
 

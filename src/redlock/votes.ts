@@ -59,14 +59,14 @@ export class Votes {
     this.#against.set(client, types.isNativeError(error) ? error : new Error(String(error)));
   }
 
-  /** @param value the holders of all that was had */
+  /** @param value the holders of all acquired resources */
   succeed(value: string): void {
     for (const member of this.#members) {
       if (this.#resources === 0 || value.includes(member.holdfast.clientId)) this.for(member);
       else
         this.against(
           member,
-          new Error("it has not given its lock in the time that a red lock waits for each server"),
+          new Error("it did not grant its lock in the time that a red lock waits for each server"),
         );
     }
   }
@@ -79,7 +79,7 @@ export class Votes {
     return true;
   }
 
-  /** What was to be extended is over: where Redis has it no more redlock calls that locked as well. */
+  /** The lock to extend has ended. If its key is gone from Redis, redlock reports that as locked, too. */
   lose(error: unknown): void {
     const isGone = error instanceof LeaseLostError && ["stolen", "expired"].includes(error.reason);
     const cause = isGone || error instanceof NotHeldError ? this.#locked(error) : error;
@@ -121,7 +121,7 @@ export function isHeldByRedlock(error: unknown): boolean {
   return error instanceof WrongTypeError && error.type === "string";
 }
 
-/** Whether redlock would ask again: the one who has it tells nobody when it is done, or the server may be itself again. */
+/** Whether redlock would ask again: its holder sends no message at the release, or the server may recover. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof QuorumError) return error.failures.some(mayPass);
   if (error instanceof UnavailableError) return !isEnded(error);

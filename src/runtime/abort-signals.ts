@@ -1,4 +1,4 @@
-/** What a signal cancels. */
+/** A call that a signal can cancel. */
 interface Cancellable {
   cancel(reason: unknown): void;
 }
@@ -6,7 +6,9 @@ interface Cancellable {
 const callsOf = new WeakMap<AbortSignal, SignalledCalls>();
 const madeReasons = new WeakMap<AbortSignal, unknown>();
 
-/** Why a signal has aborted, the same each time. Signals of other libraries may have no reason: they get the one that the platform gives. */
+/**
+ * The reason of an aborted signal, the same one each time. Signals of other libraries may have no reason: they get the platform's default.
+ */
 export function reasonOf(signal: AbortSignal): unknown {
   const reason: unknown = signal.reason ?? madeReasons.get(signal);
   if (reason !== undefined) return reason;
@@ -15,7 +17,7 @@ export function reasonOf(signal: AbortSignal): unknown {
   return made;
 }
 
-/** Cancels a call when a signal aborts, or at once if that has aborted already. To be followed by {@link unheed}. */
+/** Cancels a call when a signal aborts, or at once if it has already aborted. Must be followed by {@link unheed}. */
 export function heed(signal: AbortSignal, call: Cancellable): void {
   if (signal.aborted) {
     call.cancel(reasonOf(signal));
@@ -29,14 +31,14 @@ export function heed(signal: AbortSignal, call: Cancellable): void {
   calls.add(call);
 }
 
-/** The call is over. */
+/** The call has ended. */
 export function unheed(signal: AbortSignal, call: Cancellable): void {
   callsOf.get(signal)?.remove(call);
 }
 
 /**
- * The calls that one signal cancels, of all clients, with one listener for all of them: a program may hand one signal to many calls,
- * and from the eleventh listener on Node warns of a leak.
+ * The calls of all clients that one signal cancels, with one listener for all: a program may pass one signal to many calls, and Node warns
+ * of a leak from the eleventh listener on.
  */
 class SignalledCalls {
   readonly #signal: AbortSignal;

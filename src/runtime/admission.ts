@@ -9,11 +9,11 @@ import type { Instant } from "./instant.js";
 import type { Waiter } from "./waiter.js";
 
 /**
- * So many acquisitions of one client may be under way to one server: ten full groups, which keep it busy for about 4 ms, longer
- * than a round trip in one data centre. More would only wait there, against their command timeouts.
+ * How many acquisitions of one client may be under way to one server: ten full groups. They keep it busy for about 4 ms, longer than a
+ * round trip within a data centre. More would only wait at the server, at the expense of their command timeouts.
  */
 const MOST_UNDER_WAY = 1_000;
-/** Room is given away for a whole group at once: many small ones would cost the server more. */
+/** Room is given away for a whole group at once: many small groups would cost the server more. */
 const GROUP = 100;
 
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
@@ -23,31 +23,31 @@ const SOON = Promise.resolve();
 export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
-  /** Whether it passes the rest of the queue, as it already has a hold or a place that it may lose by waiting. */
+  /** Whether it passes the rest of the queue, because it already has a hold or a place that it may lose by waiting. */
   readonly goesFirst: boolean;
-  /** It has room. To be sent now, and then told to {@link Admission.answered} or {@link Admission.failed}. */
+  /** The entrant has room: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */
   admitted(room: Room): void;
   /**
-   * It was not sent, and will not be.
+   * The entrant was not sent, and will not be.
    * @param error undefined when the waiter's time is up, or it was cancelled
    */
   dismissed(error?: UnavailableError): void;
 }
 
-/** The acquisitions that one server has room for. */
+/** The acquisitions that are under way to one server, and those that wait for it. */
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** When the latest acquisition was sent that was answered, on the monotonic clock. */
+  /** When the most recently sent of the answered acquisitions was sent, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
-  /** The error of one that has failed in vain since the queue was last looked at. */
+  /** The error of an acquisition that got no answer in its time, since the queue was last checked. */
   failure: unknown;
-  /** Whether the queue is about to be looked at. */
+  /** Whether a check of the queue is scheduled. */
   isDue = false;
   readonly lanes: Ring<Lane> = new Ring();
 }
 
-/** The part of the queue that one command can name: of one slot in a cluster, all of them elsewhere. */
+/** The part of the queue that one command can name: one slot in a cluster, everything elsewhere. */
 class Lane extends Link {
   readonly slot: number;
   readonly queued: Ring<Queued> = new Ring();
@@ -100,19 +100,19 @@ interface AdmissionServices {
 }
 
 /**
- * Bounds how many acquisitions are under way to each server, so that a burst of them is not sent all at once, against one command timeout.
- * The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a known outcome, and nothing to
+ * Bounds how many acquisitions are under way to each server, so that a burst is not sent all at once, with one command timeout for all of
+ * it. The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a known outcome and nothing to
  * clean up. See decision 30.
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
   readonly #clock: Clock;
   readonly #commands: Commands;
-  /** Where one server has all keys. */
+  /** Set if one server has all keys. */
   readonly #only: Room | undefined;
-  /** By place. */
+  /** The rooms by place. */
   readonly #rooms = new Map<string, Room>();
-  /** By slot, so that acquisitions of one key keep their order when its slot moves to another server. */
+  /** The lanes by slot, so that acquisitions of one key keep their order when its slot moves to another server. */
   readonly #lanes = new Map<number, Lane>();
 
   constructor({ driver, clock, commands }: AdmissionServices) {
@@ -122,7 +122,7 @@ export class Admission {
     if (driver.placeOf === undefined) this.#only = new Room();
   }
 
-  /** Takes room at the server that has a key. @returns undefined where there is none, or a queue waits for it: see {@link wait} */
+  /** Takes room at the server that has a key. @returns undefined if there is none, or if others already wait for room: see {@link wait} */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
     const room = this.#only ?? this.#roomOf(key);
@@ -131,7 +131,7 @@ export class Admission {
     return room;
   }
 
-  /** Puts into the queue what was refused by {@link enter}, unless its time is up already. */
+  /** Queues an acquisition that got no room from {@link enter}, unless its time is already up. */
   wait(entrant: Entrant): void {
     const { key, waiter, goesFirst } = entrant;
     if (waiter.cancelled || waiter.queueMs <= 0) {
@@ -152,7 +152,7 @@ export class Admission {
   }
 
   /**
-   * As {@link enter}, and {@link wait} where that is needed.
+   * {@link wait} with a promise.
    * @returns undefined when the waiter's time is up, or it was cancelled
    * @throws UnavailableError when the server answers none of the acquisitions before it
    */
@@ -165,7 +165,7 @@ export class Admission {
     });
   }
 
-  /** @param sentAt when the command that was answered was sent */
+  /** @param sentAt when the answered command was sent */
   answered(room: Room, { monotonicMs }: Instant): void {
     leave(room);
     if (monotonicMs > room.answeredMs) room.answeredMs = monotonicMs;
@@ -199,7 +199,7 @@ export class Admission {
     return lane;
   }
 
-  /** Looks at the queue once for all answers of one packet. */
+  /** Checks the queue once for all answers of one packet. */
   #lookSoon(room: Room): void {
     if (room.isDue) return;
     room.isDue = true;
@@ -218,7 +218,7 @@ export class Admission {
     }
   }
 
-  /** Admits as many of a lane as fit into one command. Then the next lane has its turn. */
+  /** Admits as many entrants of a lane as fit into one command. Then it is the next lane's turn. */
   #admit(lane: Lane, room: Room): void {
     lane.unlink();
     for (let count = 0; count < GROUP; count += 1) {
@@ -231,7 +231,7 @@ export class Admission {
     else room.lanes.add(lane);
   }
 
-  /** A lane waits at the server that had its slot when it began, and goes on at the one that has it now. */
+  /** A lane queues at the server that had its slot at first; if the slot has moved, it moves to the new server. */
   #hasMoved(lane: Lane, from: Room): boolean {
     const { first } = lane.queued;
     const room = first === undefined ? from : this.#roomOf(first.entrant.key);
@@ -243,14 +243,14 @@ export class Admission {
   }
 
   /**
-   * A command has had no answer in its time. If nothing else that was sent in that time was answered either, the acquisitions fail that
-   * have waited for as long.
+   * A command has had no answer in its time. If nothing else sent in that time was answered either, the acquisitions that have waited as
+   * long fail.
    */
   #giveUp(room: Room, failure: unknown): void {
     const { timeoutMs, server } = this.#commands;
     const beforeMs = this.#clock.monotonicMs() - timeoutMs;
     if (room.answeredMs > beforeMs) return;
-    const why = `nothing that was sent before was answered within ${timeoutMs} ms`;
+    const why = `no earlier command was answered within ${timeoutMs} ms`;
     const error = new UnavailableError(server, why, false, { cause: failure });
     for (const lane of room.lanes) {
       if (this.#hasMoved(lane, room)) continue;

@@ -2,8 +2,8 @@ import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 
 /**
- * Divides items by the slots of their keys, as in a cluster one command names keys of one slot only, and those of a slot into parts of at
- * most `size`.
+ * Groups items by the slots of their keys, because a command in a cluster names keys of only one slot, and splits each group into parts of
+ * at most `size`.
  */
 export function batches<T extends { readonly key: string }>(
   commands: Pick<Commands, "slotOf">,
@@ -23,9 +23,9 @@ export function batches<T extends { readonly key: string }>(
 }
 
 /**
- * Sends items in one command, and each by itself where the server refuses that: one bad key fails a whole command, and while a slot is
- * moved its keys are on two servers.
- * @param send rejects where it was refused; is told whether it may be divided
+ * Sends items in one command, or each by itself if the server refuses that: one bad key fails a whole command, and while a slot moves its
+ * keys are on two servers.
+ * @param send rejects if the server refused; its second argument says whether the command may be divided
  */
 export async function inParts<T>(
   items: readonly T[],

@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { type Driver, DriverClosedError, ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 
-/** Errors of a server that is starting, failing over or busy, or gives a slot away: soon it, or another, may answer. */
+/** Errors of a server that is starting, failing over, busy, or moving a slot: it or another server may soon answer. */
 const PASSING = new Set([
   "LOADING",
   "TRYAGAIN",
@@ -15,10 +15,10 @@ const PASSING = new Set([
   "NOREPLICAS",
 ]);
 
-/** What a server answers to a user who has not the right to a command, a key or a channel. */
+/** The answers to a user without the right to a command, a key or a channel. */
 const FORBIDDEN = /^NOPERM |The user executing the script can't|^ERR ACL failure in script/;
 
-/** Advice about refusals that do not say themselves what to do. */
+/** Advice for refusals that do not say what to do. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unknown command.{0,3}eval/i,
@@ -35,10 +35,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
   [/^READONLY /, "it is a replica: connect to its master"],
   [/NOAUTH /, "the server wants a password: give the Redis client one"],
-  [FORBIDDEN, "the rights that are needed: docs/guide/servers.md"],
+  [FORBIDDEN, "docs/guide/servers.md lists the required rights"],
   [
     /unknown (?:redis )?command called from|Invalid command passed to \w+\.acl_check_cmd/i,
-    "a command was renamed that scripts need; the commands that are needed: docs/guide/servers.md",
+    "a command that the scripts need was renamed; docs/guide/servers.md lists the required commands",
   ],
 ];
 
@@ -47,15 +47,15 @@ export interface Bound {
   readonly timeoutMs: number;
   /** On the monotonic clock. */
   readonly endMs: number;
-  /** Those of several servers that have not answered. */
+  /** The servers that have not answered, if several were asked. */
   readonly silent?: ReadonlySet<string> | undefined;
 }
 
-/** How far a command has come when it fails. */
+/** The state of a command when it fails. */
 export interface Progress {
   /** How many of its earlier tries have an unknown outcome. */
   readonly doubtful: number;
-  /** Whether it may have been carried out this time: it was sent, and not refused on the connection that it was sent on. */
+  /** Whether this try may have run: it was sent, and not refused on the same connection. */
   isOpen: boolean;
 }
 
@@ -68,8 +68,8 @@ export class CommandFailures {
   }
 
   /**
-   * The error to fail with at once, where it would be pointless to send the command again.
-   * @param divisible whether the caller can send in parts what is about several keys
+   * The error to fail with at once if sending the command again would be pointless.
+   * @param divisible whether the caller can split a command on several keys
    */
   final(
     error: unknown,
@@ -81,7 +81,7 @@ export class CommandFailures {
     if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isOpen: false });
     if (!(error instanceof ServerReplyError)) return undefined;
     const { code } = error;
-    // A cluster client would have gone where the slot is.
+    // A cluster client would have followed the slot.
     const isAmiss = code === "MOVED" && this.#driver.traits.topology !== "cluster";
     const passes = PASSING.has(code) && !isAmiss && !(divisible && code === "TRYAGAIN");
     return passes ? undefined : this.unavailable(error, progress);
@@ -97,18 +97,18 @@ export class CommandFailures {
   }
 
   /**
-   * The error of a call whose time is up without an answer of Redis that what it wants is taken.
-   * @param wasSent whether something was sent for it, all of which is answered or given up
+   * The error of a call whose time is up without an answer from Redis that what it wants is taken.
+   * @param wasSent whether any command was sent for it; all of them were answered or given up
    */
   untold(waitedMs: number, wasSent: boolean): UnavailableError {
     const why = wasSent
-      ? "what it gave was over or lost before it was of use"
+      ? "what it granted had expired or was lost before it could be used"
       : `it has answered neither this call nor one before it, in ${Math.round(waitedMs)} ms`;
     return this.unavailable(new Error(why), { doubtful: 0, isOpen: wasSent });
   }
 }
 
-/** The error of a call to which a script has answered that the server refused it a command; nothing was changed. */
+/** The error of a call whose script reports that the server refused one of its commands; nothing was changed. */
 export function refusedInScript(server: string, message: string): UnavailableError {
   const cause = new ServerReplyError(message);
   return new UnavailableError(server, withHint(cause.message), false, { cause });
@@ -119,12 +119,12 @@ function withHint(told: string): string {
   return hint === undefined ? told : `${told} (${hint})`;
 }
 
-/** Whether a server has answered that it refuses a command. */
+/** Whether a server has refused a command. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
 
-/** Whether a server has refused a command since its user has not the right to it. */
+/** Whether a server has refused a command because its user lacks a right. */
 export function wasForbidden(error: unknown): boolean {
   return (
     error instanceof UnavailableError &&
@@ -133,29 +133,31 @@ export function wasForbidden(error: unknown): boolean {
   );
 }
 
-/** Whether a command has failed since its server did nothing in all its time, or only asked for patience. */
+/** Whether a command failed because its server did nothing in time, or only asked to try later. */
 export function wasInVain(error: unknown): boolean {
   if (!(error instanceof UnavailableError)) return false;
   const { cause } = error;
   return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
 }
 
-/** Those of a Redis client that has ended; their cause may be what its last connection has ended by. */
+/** Errors of a Redis client that has been closed; their cause may be the end of its last connection. */
 const final = new WeakSet<UnavailableError>();
 
-/** Whether the Redis client has ended: nothing can be sent by it any more. */
+/** Whether the Redis client has been closed: it can send nothing more. */
 export function isOver(error: UnavailableError): boolean {
   return final.has(error) || error.cause instanceof DriverClosedError;
 }
 
 /**
- * The error of a release that is repeated in the background. It may still have its effect, even if it was refused or never sent so far, and
- * so its outcome is told as unknown.
+ * The error of a release that is repeated in the background. The release may still take effect, even if it was refused or never sent so
+ * far, so its outcome is reported as unknown.
  */
 export function stillOpen(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown || isOver(error)) return error;
   const why = error.message.slice(`${error.server}: `.length);
-  return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
+  return new UnavailableError(error.server, `${why}; the release is retried in the background`, true, {
+    cause: error.cause,
+  });
 }
 
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs, silent }: Bound): Error {
@@ -164,7 +166,7 @@ export function tookTooLong({ name }: { readonly name: string }, { timeoutMs, si
 
 class NoAnswerError extends Error {
   readonly timeoutMs: number;
-  /** Those of several servers that have not answered; "" where one was asked, or it is not known which have not. */
+  /** The servers that have not answered; "" if only one was asked, or if they are not known. */
   readonly servers: string;
 
   constructor(script: string, timeoutMs: number, servers: string) {
@@ -174,7 +176,7 @@ class NoAnswerError extends Error {
   }
 }
 
-/** For those that have sent nothing themselves. */
+/** The error for callers that have sent nothing themselves. */
 export function withKnownOutcome(error: UnavailableError): UnavailableError {
   const { server, message, cause, outcomeUnknown } = error;
   return outcomeUnknown
@@ -182,19 +184,19 @@ export function withKnownOutcome(error: UnavailableError): UnavailableError {
     : error;
 }
 
-/** Nothing was carried out in this try, but something may have been in an earlier one. */
+/** This try did not run, but an earlier one may have. */
 export function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
   return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
 }
 
-/** @param cause why there is no connection, where that is known */
+/** @param cause why there is no connection, if known */
 function toldOf(error: unknown, cause: unknown): string {
   if (cause === error) return textOf(error);
   if (!(error instanceof NoAnswerError)) return `${textOf(error)}: ${textOf(cause)}`;
   return `${error.servers} can not be reached (${textOf(cause)}), tried for ${error.timeoutMs} ms`.trimStart();
 }
 
-/** Node's error about several addresses that cannot be reached has a code, but no message. */
+/** Node's error about several unreachable addresses has a code but no message. */
 function textOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);

@@ -23,12 +23,12 @@ import { TracedCommand, tracedCommand } from "./traced-command.js";
 import { UnderWay } from "./under-way.js";
 import { UnsuitedServers } from "./unsuited-servers.js";
 
-/** The wait before a command is sent again doubles up to this. */
+/** The pause before a command is sent again doubles up to this. */
 const LONGEST_BACKOFF_MS = 500;
 
 /**
- * Sends commands, bounds their time, repeats those without an answer, and keeps the server's clock from their answers. Only commands that
- * may arrive twice may be sent through it.
+ * Sends commands, bounds their time, repeats unanswered ones, and reads the servers' clocks from the answers. Only for commands that may
+ * safely arrive twice.
  */
 export class Commands {
   readonly #driver: Driver;
@@ -38,19 +38,19 @@ export class Commands {
   readonly #sender: Sender;
   readonly failures: CommandFailures;
   readonly timeoutMs: number;
-  /** The client. */
+  /** The client, as events describe it. */
   readonly about: AboutClient;
-  /** Whether one command can name keys of one slot only. */
+  /** Whether one command can name keys of only one slot. */
   readonly inCluster: boolean;
-  /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
+  /** Which messages are published and listened to; undefined until the cluster was asked what it supports. */
   #publishes: Publishing | undefined;
   #dialect: Dialect;
-  /** By place, and apart those aside, for which `close` does not wait. */
+  /** The probes under way, by place. Probes with `aside` have entries of their own, because `close` does not wait for them. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
   readonly unsuited: UnsuitedServers;
 
-  /** @throws TypeError when the driver cannot do what the settings ask for */
+  /** @throws TypeError if the driver does not support the settings */
   constructor(driver: Driver, clock: Clock, settings: CommandSettings, about: AboutClient) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     this.#driver = driver;
@@ -74,34 +74,37 @@ export class Commands {
     return this.#driver.traits.server;
   }
 
-  /** Names the server that has a key at present, where the driver tells; else as {@link server}. */
+  /** The name of the server that has a key now, if the driver tells; otherwise as {@link server}. */
   serverOf(key: string): string {
     const { place } = this.#clocks.serverOf(key);
     // A number is a slot whose server the Redis client does not tell.
     return /^\d*$/.test(place) ? this.server : place;
   }
 
-  /** How commands are worded. */
+  /** How the scripts of this client are encoded. */
   get dialect(): Dialect {
     return this.#dialect;
   }
 
-  /** What one command can name: keys of one slot in a cluster, all keys elsewhere. */
+  /** Which keys one command can name: those of one slot in a cluster, all keys elsewhere. */
   slotOf(key: string): number {
     return this.inCluster ? hashSlot(key) : 0;
   }
 
-  /** Which family of messages tells of a key. In a cluster its server may have to be asked. @throws UnavailableError */
+  /**
+   * Which kind of messages, classic or sharded, is published about a key. In a cluster this may have to ask a server. @throws
+   * UnavailableError
+   */
   publishes(key: string): Publishing | Promise<Publishing> {
     if (this.#publishes !== undefined) return this.#publishes;
     return this.#meetServer(key, this.#bound(this.timeoutMs)).then(() => this.#publishes ?? "classic");
   }
 
   /**
-   * Sends a command until it is answered or the time for it is over. The input is made again for each sending, with a new deadline.
-   * @param key one of those that it names: decides which server it goes to
+   * Sends a command until it is answered or its time is up. Each sending gets a new input, with a new deadline.
+   * @param key one of the keys that the command names: decides which server it goes to
    * @param input gets the time on the server's clock at which the command is given up
-   * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
+   * @throws UnavailableError if the server refused or did not answer in time; ClientClosedError
    */
   exchange<Input, Reply>(
     script: Script<Input, Reply>,
@@ -114,7 +117,7 @@ export class Commands {
 
   /**
    * As {@link exchange}, with callbacks in place of a promise.
-   * @param started what became of it so far. Default: it begins now
+   * @param started the state of a command that has already begun. Default: it begins now
    */
   begin<Input, Reply>(command: Command<Input, Reply>, started?: Started): void {
     const { start, end, asyncStart, asyncEnd, error } = events.command;
@@ -137,7 +140,7 @@ export class Commands {
       return;
     }
     const server = this.#clocks.serverOf(command.key);
-    // The server that was met need not be the one that has the key by now.
+    // The server that has the key by now may be another one than was probed.
     const isMet = this.#publishes !== undefined && server.clock !== undefined;
     if (!isMet && !command.script.everywhere) {
       this.#meetServer(command.key, pending, command.patience.aside).then(
@@ -151,7 +154,7 @@ export class Commands {
       return;
     }
     try {
-      // What is asked everywhere has no limit, and meets no server.
+      // A command for all servers has no deadline, and needs no probe.
       const limitMs = server.clock === undefined ? 0 : this.#limitMs(sentAt.monotonicMs, server.clock);
       const input = command.input(limitMs);
       this.#sender.send(pending, command.script.encode(input, this.#dialect), server);
@@ -168,7 +171,7 @@ export class Commands {
     else this.#try(pending);
   }
 
-  /** Sends a command that has failed again, where that may help. */
+  /** Sends a failed command again if that may help. */
   readonly #again = (pending: AnyPendingCommand, error: unknown): void => {
     const { command, doubtful, backoffMs, resets } = pending;
     const { patience } = command;
@@ -186,7 +189,7 @@ export class Commands {
     }
     if (progress.isOpen) pending.doubtful += 1;
     pending.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
-    // A caller waits for the answer, and a Redis client between two connections does not keep the process alive: the pause does.
+    // A caller waits for the answer. A Redis client between two connections does not keep the process alive, so the pause does.
     this.#underWay.pause(backoffMs, { keepAlive: true }).then(
       () => this.#tryAgain(pending),
       (failure: unknown) => command.failed(failure),
@@ -198,7 +201,7 @@ export class Commands {
     return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
 
-  /** How often the connection has been lost. */
+  /** How many times the connection has been lost. */
   get resets(): number {
     return this.#driver.resets;
   }
@@ -207,17 +210,17 @@ export class Commands {
     return this.#underWay.busy;
   }
 
-  /** For how long servers have answered nothing that they were asked, in milliseconds. */
+  /** Milliseconds since the first command that was sent after the last timely answer; 0 if there is none. */
   get silentMs(): number {
     return this.#sender.silentMs;
   }
 
-  /** Resolves when nothing is under way. For one caller at a time. */
+  /** Resolves when nothing is under way. Only for one caller at a time. */
   idle(): Promise<void> {
     return this.#underWay.idle();
   }
 
-  /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
+  /** Fails everything under way, and all later commands, with {@link ClientClosedError}. */
   stop(): void {
     this.#underWay.stop();
   }
@@ -228,15 +231,15 @@ export class Commands {
   }
 
   /**
-   * Until when copies of a command may arrive that was sent with a {@link notAfterMs}.
-   * @param before the deadline of its earlier sendings: by a clock that was read again since it may be later
+   * The time until which copies of a command sent with a {@link notAfterMs} may arrive.
+   * @param before the deadline of its earlier sendings, which may be later if the clock was read again since
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
     const deadline = new Deadline(this.#clockOf(key), notAfterMs, this.timeoutMs);
     return before === undefined ? deadline : deadline.orLater(before);
   }
 
-  /** The time on the clock of a key's server after which a command sent now has surely been given up. Not before its first answer. */
+  /** The time on the server's clock after which a command sent now has certainly been given up. Only after the server's first answer. */
   notAfterMs(key: string): number {
     return this.#limitMs(this.#clock.monotonicMs(), this.#clockOf(key));
   }
@@ -252,23 +255,24 @@ export class Commands {
   }
 
   /**
-   * Lets time pass before something is sent again. Does not keep the process alive.
-   * @param optional whether a client that closes does not wait for what is to be sent
-   * @param begun gets what ends it early
+   * Waits before a command is sent again. Does not keep the process alive.
+   * @param optional whether a closing client skips the pause
+   * @param begun gets a function that ends the pause early
    * @throws ClientClosedError
    */
   pause(ms: number, optional = false, begun?: (end: () => void) => void): Promise<void> {
     return this.#underWay.pause(ms, { optional, begun });
   }
 
-  /** Ends the optional pauses, those to come as well. */
+  /** Ends the optional pauses, including later ones. */
   hurry(): void {
     this.#underWay.hurry();
   }
 
   /**
-   * Waits until the clock of a key's server is known, for as long as `bound` allows. One probe serves all commands that wait for it, and
-   * has a whole command timeout, however short the bound of the first command is; aside, where commands come one by one, it has that bound.
+   * Waits until the clock of a key's server is known, at most as long as `bound` allows. One probe serves all waiting commands and has a
+   * whole command timeout, however short the bound of the first command is. A probe with `aside`, where commands come one by one, has that
+   * bound.
    */
   #meetServer(key: string, bound: Bound, aside = false): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
@@ -317,5 +321,5 @@ export class Commands {
   }
 }
 
-/** What a client's options say about its commands. */
+/** The client's options for commands. */
 export type CommandSettings = Pick<ClientSettings, "commandTimeoutMs" | "replicas" | "pubSub">;

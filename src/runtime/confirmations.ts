@@ -8,39 +8,39 @@ import type { Commands } from "./commands.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, later, now } from "./instant.js";
 
-/** Something held. When its key moves to another server, that one is asked whether it has it. */
+/** A stay or permits that are held. When the key moves to another server, that server is asked whether it has them. */
 export interface Confirmable {
   readonly key: string;
-  /** The server that is known to have it; "" while none is. Set by `Confirmations`. */
+  /** The server known to have the key; "" while none is known. Set by `Confirmations`. */
   place: string;
-  /** True from when its server has changed until the new one has confirmed it. Set by `Confirmations`. */
+  /** True from the moment its server has changed until the new one has confirmed it. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
-  /** Whether any of it is neither released nor lost. */
+  /** Whether anything in it is neither released nor lost. */
   readonly isHeld: boolean;
-  /** What the server is asked now. */
+  /** The question for the server now. */
   question(): Question;
-  /** Its server has changed: what is held now is lost unless it is confirmed by then. */
+  /** Its server has changed: what is held now is lost unless confirmed by then. */
   doubt(until: Instant): void;
-  /** @returns false when something is in doubt that was not asked about */
+  /** The server has confirmed it. @returns false if something in doubt was not part of the question */
   found(question: Question): boolean;
-  /** The new server does not have it. @returns false when that is no news: the question has been overtaken */
+  /** The new server does not have it. @returns false if the question is outdated */
   missing(question: Question): boolean;
 }
 
 export interface Question {
   readonly confirmation: Confirmation;
-  /** What is held, for which the answer is good. */
+  /** The holds that the answer is valid for. */
   readonly holds: readonly unknown[];
-  /** Which changes the answer is about; undefined when one was under way. */
+  /** The number of changes when the question was sent; undefined if a change was under way. */
   readonly changes: number | undefined;
 }
 
-/** As many as a renewal takes in one call, and for the same reason. */
+/** The batch size of renewals, for the same reason. */
 const BATCH_SIZE = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** Where replicas are required, the cluster is asked so often which master has which slot, while something is held. */
+/** How often the cluster is asked for its slots, while something is held and replicas are required. */
 const LOOK_MS = 1_000;
 
 interface ConfirmationServices {
@@ -48,22 +48,22 @@ interface ConfirmationServices {
   readonly clock: Clock;
   readonly wheel: HashedWheelTimer;
   readonly commands: Commands;
-  /** Whether a hold is lost that too few replicas of the new server have. */
+  /** Whether a hold is lost if too few replicas of the new server have it. */
   readonly required: boolean;
   /** All that is held. */
   readonly held: () => Iterable<Confirmable>;
 }
 
 /**
- * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new master and not
- * to that one's replicas, and a replica that is promoted may lack what the old master has answered. A hold that it does not have is lost at
- * once. Where replicas are required, so is a hold that they have not acknowledged within one command timeout. As long as no server changes,
+ * When the server of a key changes, asks the new server whether it has the holds: a moved slot is copied to its new master but not to that
+ * master's replicas, and a promoted replica may lack what the old master has answered. A hold that it does not have is lost at once. Where
+ * replicas are required, a hold that they have not acknowledged within one command timeout is lost too. As long as no server changes,
  * nothing is sent.
  */
 export class Confirmations {
   readonly #services: ConfirmationServices;
   readonly #end: (() => void) | undefined;
-  /** When a server has changed last, on the monotonic clock. */
+  /** When a server last changed, on the monotonic clock. */
   #movedMs = Number.NEGATIVE_INFINITY;
   #looking: Timer | undefined;
   #stopped = false;
@@ -73,9 +73,9 @@ export class Confirmations {
     this.#end = services.driver.onMoved?.(this.#onMoved);
   }
 
-  /** Something was taken, by a command sent at `sentAt`. */
+  /** A hold was taken by a command sent at `sentAt`. */
   taken(one: Confirmable, sentAt: Instant): void {
-    // The server that has answered need not be the one that has the key now.
+    // The server that answered may no longer be the one that has the key.
     if (sentAt.monotonicMs <= this.#movedMs) this.#confirm([one]);
     else one.place = this.#placeOf(one);
     this.#lookLater();
@@ -96,7 +96,7 @@ export class Confirmations {
     this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));
   };
 
-  /** The master of a slot may be unknown for a while: then nothing has moved yet. */
+  /** The master of a slot may be unknown for a while: this does not count as moved. */
   #isElsewhere(one: Confirmable): boolean {
     const place = this.#placeOf(one);
     return place !== "" && place !== one.place;
@@ -124,7 +124,7 @@ export class Confirmations {
     for (const batch of batches(this.#services.commands, moved, BATCH_SIZE)) void this.#ask(batch, pauseMs);
   }
 
-  /** Never rejects. What is not confirmed is asked about again, until it is confirmed or no longer held. */
+  /** Never rejects. Asks again about what is not confirmed, until it is confirmed or no longer held. */
   async #ask(batch: readonly Confirmable[], pauseMs: number): Promise<void> {
     const wanted = batch.filter((one) => this.#isWanted(one));
     const [first] = wanted;
@@ -160,14 +160,14 @@ export class Confirmations {
     return one.isMoved;
   }
 
-  /** @returns false when it is to be asked about again */
+  /** @returns false if it must be asked about again */
   #settle(
     { one, place, question }: AskedQuestion,
     answer: RenewAnswer | undefined,
     isShort: boolean,
   ): boolean {
     if (answer?.status === "lost") return one.missing(question);
-    // It may have moved once more: only the server that has it now can confirm it.
+    // The key may have moved again: only the server that has it now can confirm it.
     if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;
     if (!one.found(question)) return false;
     one.place = place;
@@ -180,7 +180,7 @@ export class Confirmations {
     if (!required || driver.lookForMoves === undefined || this.#stopped) return;
     this.#looking ??= wheel.schedule(LOOK_MS, () => {
       this.#looking = undefined;
-      // `isHeld` looks at the clocks: a hold that is over then leaves the list, so that a copy of it is walked.
+      // Reading `isHeld` may end an expired hold, which leaves the list: so a copy is walked.
       if (![...held()].some(({ isHeld }) => isHeld)) return;
       void driver.lookForMoves?.();
       this.#lookLater();
@@ -190,7 +190,7 @@ export class Confirmations {
 
 interface AskedQuestion {
   readonly one: Confirmable;
-  /** Where it was then. */
+  /** Its place when the question was sent. */
   readonly place: string;
   readonly question: Question;
 }

@@ -1,8 +1,6 @@
 import type { ServerClock } from "./server-clocks.js";
 
-/**
- * The longest that copies of earlier commands are under way after another server has answered for the first time, whatever the clocks say.
- */
+/** The longest time for which copies of earlier commands may be under way after another server's first answer, whatever the clocks say. */
 const LONGEST_WAY_MS = 60_000;
 
 /** A time on the clock of one server: copies of a command that arrive later change nothing. */
@@ -19,9 +17,9 @@ export class Deadline {
   }
 
   /**
-   * The deadline for copies of the command once another server has the key. That server compares it with its own clock, by which it may be
-   * long over or far off: so it is moved to one more term from now at least, and `LONGEST_WAY_MS` at most.
-   * @param nowMs on that clock
+   * The deadline for copies of the command once another server has the key. That server compares the deadline with its own clock, where it
+   * may be long past or far ahead. So the new deadline is at least one more term from now, and at most `LONGEST_WAY_MS`.
+   * @param nowMs the time on that clock
    */
   on(clock: ServerClock, nowMs: number): Deadline {
     if (clock === this.clock) return this;
@@ -29,7 +27,7 @@ export class Deadline {
     return new Deadline(clock, ms, this.#termMs);
   }
 
-  /** The later one of this deadline and that of an earlier command, on the clock of this one. */
+  /** The later of this deadline and an earlier command's, on the clock of this one. */
   orLater(other: Deadline | undefined): Deadline {
     const same = other?.on(this.clock, this.clock.latestMs);
     return same !== undefined && same.ms > this.ms ? same : this;

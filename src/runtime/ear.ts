@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.js";
 import type { Subscriptions, Unlisten } from "./subscriptions.js";
 
-/** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
+/** The pause before listening again after a failure: doubles each time, up to the safety period. */
 const FIRST_DEAF_MS = 250;
 
 export interface EarServices {
@@ -10,21 +10,21 @@ export interface EarServices {
   readonly safetyPeriodMs: number;
 }
 
-/** Whom an ear tells. */
+/** The receiver of an ear's messages. */
 export interface Hearer {
   onMessage(message: string): void;
-  /** Messages begin to arrive; what was published before may have been missed. */
+  /** Messages begin to arrive; earlier ones may have been missed. */
   onReady(): void;
-  /** It does not listen any more, and may try again from `againMs` on. */
+  /** The ear has stopped listening, and may try again from `againMs` on. */
   onFailure(): void;
 }
 
-/** Listens to one channel, on and off. After a failure it pauses before it listens again. */
+/** Listens to one channel when asked to. After a failure it pauses before it listens again. */
 export class Ear {
   readonly channel: string;
-  /** Ends the listening; undefined while it does not listen. Set by the ear. */
+  /** Ends the subscription; undefined while the ear does not listen. Set by the ear. */
   unlisten: Unlisten | undefined;
-  /** On the monotonic clock: from then on it may listen. The next pause after a failure is `#deafMs`. */
+  /** On the monotonic clock: from this time on it may listen. The next pause after a failure is `#deafMs`. */
   againMs: number = Number.NEGATIVE_INFINITY;
   readonly #services: EarServices;
   readonly #hearer: Hearer;
@@ -36,12 +36,12 @@ export class Ear {
     this.#hearer = hearer;
   }
 
-  /** Whether it hears what is said from now on. */
+  /** Whether messages published from now on arrive. */
   get hears(): boolean {
     return this.unlisten !== undefined && this.#services.subscriptions.isOpen(this.channel);
   }
 
-  /** Listens, unless it does so already or pauses after a failure. */
+  /** Listens, unless it already does or pauses after a failure. */
   listen(): void {
     const { clock, subscriptions, safetyPeriodMs } = this.#services;
     if (this.unlisten !== undefined || clock.monotonicMs() < this.againMs) return;
@@ -61,7 +61,7 @@ export class Ear {
     this.unlisten = subscriptions.listen(this.channel, listener);
   }
 
-  /** Ends the listening, and forgets that it has failed. @param lingers whether it may soon listen again */
+  /** Stops listening and resets the pauses after failures. @param lingers whether it may soon listen again */
   rest(lingers = true): void {
     this.unlisten?.(lingers);
     this.unlisten = undefined;

@@ -1,19 +1,19 @@
 import type { Clock, Timer } from "../clock.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
-/** Something that ends by itself at a time that may still move. */
+/** Something with an end that may still move. */
 export interface Expiring {
-  /** Looks at the clocks, and ends itself when its time is over. 0: it has ended, or its alarm is not needed. */
+  /** Checks the clocks, and ends it if its time is over. 0: it has ended, or needs no alarm. */
   checkMs(): number;
 }
 
-/** How often the wall clock is looked at for a jump, as after a suspended machine. */
+/** How often the wall clock is checked for a jump, as after a suspended machine. */
 const JUMP_CHECK_MS = 1_000;
 
 /**
- * Makes things that expire look at the clocks when their time is over, by an exact timer each. It is moved only when
- * it runs out early, so that moving an end costs nothing. The monotonic clock stands still while a machine is
- * suspended and its timers with it: a slow beat finds the ends that only the wall clock has passed.
+ * Makes expiring things check the clocks when their time is over, with an exact timer each. The timer is moved only when it fires early, so
+ * moving an end costs nothing. The monotonic clock, and timers with it, stand still while a machine is suspended: a slow beat finds ends
+ * that only the wall clock has passed.
  */
 export class ExpiryAlarms {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class ExpiryAlarms {
     this.#wheel = wheel;
   }
 
-  /** Harmless when set already. */
+  /** Does nothing if the alarm is already set. */
   set(expiring: Expiring): void {
     if (this.#timers.has(expiring)) return;
     this.#arm(expiring);
@@ -40,7 +40,7 @@ export class ExpiryAlarms {
     this.#timers.delete(expiring);
   }
 
-  /** Its end lies elsewhere now, maybe earlier: if it has an alarm, that is set anew. */
+  /** The end has moved, maybe to an earlier time: an existing alarm is set again. */
   moved(expiring: Expiring): void {
     if (!this.#timers.has(expiring)) return;
     this.cancel(expiring);

@@ -4,16 +4,16 @@ import { clientChannel, waiterChannel } from "../protocol/names.js";
 import type { Instant } from "./instant.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-/** A call that stands in the queue of a fair lock, or is about to. */
+/** A call that has a place in the queue of a fair lock, or is about to get one. */
 export interface FairWaiter {
   readonly key: string;
   /** The lock's channel. */
   readonly channel: string;
-  /** The field that stands for the call in the queue. */
+  /** The call's field in the queue. */
   readonly holder: string;
-  /** A message names this call. @param given whether the lock was given to it; false: it is to ask */
+  /** A message names this call. @param given whether the lock was granted to it; false: it should ask */
   told(given: boolean): void;
-  /** @param why it was asked for: in turn, or as messages have begun to arrive */
+  /** @param why the reason of the question: the regular beat, or messages that begin to arrive */
   refreshed(answer: RefreshAnswer, seen: Sighted, why: "timer" | "reconnect"): void;
 }
 
@@ -21,7 +21,7 @@ export interface FairWaiter {
 export interface Sighted {
   /** Just before the command that saw it was sent. */
   readonly sentAt: Instant;
-  /** How often the connection had been lost by then. */
+  /** How many times the connection had been lost by then. */
   readonly resets: number;
 }
 
@@ -33,11 +33,11 @@ interface FairQueueServices {
 }
 
 /**
- * The calls of this client that wait for one fair lock. They share one subscription, to the client's channel of this lock, which outlives
- * them for a while: a call that asked while messages arrived has missed none and need not ask a second time.
+ * The calls of this client that wait for one fair lock. They share one subscription, to the client's channel for this lock. It stays open
+ * for a while after the last call: a call that asks while messages arrive has missed none, and need not ask a second time.
  *
- * A JVM that frees the lock knows no client's channel: it tells the head of the queue on the channel of that waiter. While a JVM has the
- * lock or stands in the queue, the first of this client's calls listens to its own channel too.
+ * A JVM that frees the lock does not know clients' channels: it notifies the head of the queue on the channel of that waiter. So while a
+ * JVM has the lock or is in the queue, the first of this client's calls also listens to its own channel.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export class FairQueue {
@@ -47,15 +47,15 @@ export class FairQueue {
   readonly #channel: string;
   /** The calls that messages may name, by thread id. */
   readonly #entries = new Map<string, FairWaiter>();
-  /** Those of them that Redis has answered to stand in the queue, the first first. */
+  /** The calls that are in the queue by Redis' answers, in order. */
   readonly #standing = new Set<FairWaiter>();
-  /** Those of them that have asked while messages arrived: no message about them was missed. */
+  /** The calls that asked while messages arrived: they have missed no message. */
   readonly #heard = new Set<FairWaiter>();
-  /** Ends the listening to the client's channel; undefined while it does not listen. */
+  /** Stops listening to the client's channel; undefined while it does not listen. */
   #unlisten: (() => void) | undefined;
   /** Whether messages arrive on the client's channel. */
   #isOpen = false;
-  /** Whether a JVM may free the lock, by the newest answer, which was asked for at `#seenMs`. */
+  /** Whether a JVM may free the lock, by the newest answer, to a question sent at `#seenMs`. */
   #meetsJvm = false;
   #seenMs = Number.NEGATIVE_INFINITY;
   /** The call that listens to its own channel. */
@@ -76,14 +76,14 @@ export class FairQueue {
     return this.#entries.size === 0;
   }
 
-  /** The question of this call is about to be sent. */
+  /** This call is about to ask. */
   expect(entry: FairWaiter): void {
     this.#entries.set(this.#threadId(entry), entry);
     if (this.#subscriptions.isOpen(this.#clientChannel)) this.#listen();
     if (this.#isOpen) this.#heard.add(entry);
   }
 
-  /** Redis has answered that this call stands in the queue. @param pushed whether this attempt has put it there */
+  /** Redis has answered that this call is in the queue. @param pushed whether this attempt put it there */
   stands(entry: FairWaiter, { pushed, ...seen }: StandsAnswer): void {
     this.#entries.set(this.#threadId(entry), entry);
     if (pushed) this.#standing.delete(entry);
@@ -95,7 +95,7 @@ export class FairQueue {
     this.#ask([entry]);
   }
 
-  /** An answer of Redis tells whether a JVM may free the lock. */
+  /** An answer shows whether a JVM may free the lock. */
   saw({ sentAt, meetsJvm }: Pick<StandsAnswer, "sentAt" | "meetsJvm">): void {
     if (sentAt.monotonicMs >= this.#seenMs) {
       this.#seenMs = sentAt.monotonicMs;
@@ -114,7 +114,7 @@ export class FairQueue {
     if (this.isEmpty) this.#deafen();
   }
 
-  /** Ends the listening. The subscription lingers. */
+  /** Stops listening. The subscription lingers. */
   #deafen(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
@@ -129,7 +129,7 @@ export class FairQueue {
     return holder.slice(this.#clientId.length + 1);
   }
 
-  /** After a failure the signs of life bring the news, a little later, and each of them tries to listen again. */
+  /** After a failure, the signs of life bring the news a little later, and each of them tries to listen again. */
   #listen(): void {
     this.#unlisten ??= this.#subscriptions.listen(this.#clientChannel, {
       onMessage: (message) => {
@@ -144,10 +144,7 @@ export class FairQueue {
     });
   }
 
-  /**
-   * Messages may have been missed: one command asks for all that stand in the queue. The calls that are not in it yet are asked for once
-   * they are.
-   */
+  /** Messages may have been missed: one command asks for all calls in the queue. Calls that are not in it yet ask once they are. */
   #ready(): void {
     this.#isOpen = true;
     this.#heard.clear();

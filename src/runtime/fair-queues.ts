@@ -15,23 +15,22 @@ interface FairQueuesServices {
   readonly wheel: HashedWheelTimer;
 }
 
-/** Redis believes a waiter alive for four times as long. */
+/** The period of the signs of life. Redis considers a waiter alive for four times as long. */
 const PERIOD_MS = 1_500;
-/** As many waiters go into one call: more would keep the server from other commands for too long. */
+/** How many waiters go into one call: more would keep the server from other commands for too long. */
 const BATCH_SIZE = 500;
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
 const SOON = Promise.resolve();
 
 /**
- * The calls of this client that wait for fair locks, lock by lock. Gives their signs of life: each period one command tells Redis
- * that they still wait, and brings back what became of them, so that no lost message costs a place. Idle, with no timer, when no
- * call waits.
+ * The calls of this client that wait for fair locks, by lock. Sends their signs of life: once per period, one command tells Redis that they
+ * still wait and returns their state, so that no lost message costs a place. While no call waits, there is no timer.
  */
 export class FairQueues {
   readonly #services: FairQueuesServices;
   /** By the key of the lock. */
   readonly queues: Map<string, FairQueue> = new Map();
-  /** Those that are asked for in this tick. */
+  /** The calls to ask for in this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timer | undefined;
 
@@ -39,12 +38,12 @@ export class FairQueues {
     this.#services = services;
   }
 
-  /** The first question of this call is about to be sent: the messages that come from now on may be about it. */
+  /** This call is about to ask for the first time: messages from now on may be about it. */
   expect(entry: FairWaiter): void {
     (this.queues.get(entry.key) ?? this.#open(entry)).expect(entry);
   }
 
-  /** Redis has answered that this call stands in the queue. */
+  /** Redis has answered that this call is in the queue. */
   stands(
     entry: FairWaiter,
     answer: { readonly sentAt: Instant; readonly meetsJvm: boolean; readonly pushed: boolean },
@@ -53,7 +52,7 @@ export class FairQueues {
     this.#schedule();
   }
 
-  /** How many calls of this client stand in the queue of a lock. */
+  /** How many calls of this client are in the queue of a lock. */
   standing(key: string): number {
     return this.queues.get(key)?.standing.size ?? 0;
   }
@@ -81,7 +80,7 @@ export class FairQueues {
     return queue;
   }
 
-  /** One command for all questions of a tick. */
+  /** Sends one command for all questions of a tick. */
   #askSoon(entries: Iterable<FairWaiter>): void {
     if (this.#asked === undefined) {
       this.#asked = new Set();
@@ -113,7 +112,7 @@ export class FairQueues {
   #refreshAll(entries: readonly FairWaiter[], why: "timer" | "reconnect"): void {
     for (const batch of batches(this.#services.commands, entries, BATCH_SIZE)) {
       const parts = [...byKey(batch).values()];
-      // What is not answered is asked again in the next period.
+      // Unanswered parts are asked again in the next period.
       inParts(parts, (part, divisible) => this.#refresh(part, why, divisible)).catch(() => undefined);
     }
   }
@@ -148,7 +147,7 @@ export class FairQueues {
   }
 }
 
-/** What one command says about one lock. */
+/** One lock's part of a command. */
 interface LockEntries {
   readonly key: string;
   readonly channel: string;

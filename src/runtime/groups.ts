@@ -9,28 +9,28 @@ import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
 import type { Command, Started } from "./pending-command.js";
 
-/** The part for one key of a command that may be about many. */
+/** One key's part of a command on many keys. */
 export interface GroupedRequest<Item, Answer> {
   readonly key: string;
-  /** Whether it has a deadline, after which it changes nothing. */
+  /** Whether the request has a deadline, after which it changes nothing. */
   readonly limited: boolean;
   readonly patience: Patience;
   /** The async context of its caller; undefined while no listener traces calls. */
   readonly context?: AsyncResource | undefined;
-  /** Whether both can be asked in one command of their script. */
+  /** Whether one command of the script can ask for both. */
   isLike(other: GroupedRequest<Item, Answer>): boolean;
   /**
-   * What to send, made again for each sending.
-   * @param notAfterMs on the server's clock, when the command is given up; 0 without a limit
+   * The content to send, made again for each sending.
+   * @param notAfterMs the time on the server's clock when the command is given up; 0 without a deadline
    */
   item(notAfterMs: number): Item;
-  /** @param command what is known of the command as a whole */
+  /** @param command the facts about the whole command */
   answered(answer: Answer, command: Exchanged<unknown>): void;
   /** @param error as {@link Commands.exchange} throws it */
   failed(error: unknown): void;
 }
 
-/** A script that answers each of its keys by itself. */
+/** A script with a separate answer for each key. */
 export type GroupScript<Item, Answer> = Script<GroupInput<Item>, readonly Answer[]>;
 
 interface GroupInput<Item> {
@@ -44,13 +44,13 @@ const SOON = Promise.resolve();
 const MOST_REQUESTS = 100;
 
 /**
- * Sends what is asked for in the same tick together: one script call for many keys, with an answer for each. A request that is alone is
- * sent as it would be without groups. A group that fails as a whole is sent key by key, since only one of them may be to blame.
+ * Sends the requests of one tick together: one script call for many keys, with an answer for each. A single request is sent as it would be
+ * without groups. If a group fails as a whole, each request is sent alone, because only one key may be the cause.
  */
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** The groups of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
+  /** The groups that are still unsent. A new list for each tick, because a cleared Map keeps its old contents alive. */
   #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
@@ -70,7 +70,7 @@ export class Groups {
     const forming = this.#forming;
     if (forming.length === 0) void SOON.then(this.#flush);
     for (const group of forming) {
-      // Of one script, and so of one kind of items and answers.
+      // Groups of the same script have the same types of items and answers.
       if (group.slot === slot && group.script === script && (group as Group<Item, Answer>).takes(request))
         return;
     }
@@ -84,7 +84,7 @@ export class Groups {
   };
 }
 
-/** One request or more that are sent as one command. */
+/** One or more requests that are sent as one command. */
 class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]> {
   readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
@@ -93,9 +93,9 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   context: AsyncResource | undefined;
   readonly #commands: Commands;
   readonly #first: GroupedRequest<Item, Answer>;
-  /** With the first. */
+  /** Includes the first. */
   readonly #requests: GroupedRequest<Item, Answer>[];
-  /** The time limit of the command: where it fails, each request is sent by itself with the same. */
+  /** The time limit of the command: if it fails, each request is sent alone with the same limit. */
   #started: Started | undefined;
   #resets = 0;
 
@@ -115,7 +115,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
     this.#requests = [first];
   }
 
-  /** @returns whether the request goes with those that are there */
+  /** @returns whether the request joins the group */
   takes(request: GroupedRequest<Item, Answer>): boolean {
     const [first, requests] = [this.#first, this.#requests];
     const most = this.script.mostKeys ?? MOST_REQUESTS;
@@ -131,7 +131,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
       return;
     }
     this.patience = patienceOf(this.#requests);
-    // It belongs to none of its callers more than to the others.
+    // It belongs to all of its callers equally.
     if (this.context !== undefined) this.context = rootContext;
     this.#started = commands.start();
     this.#resets = commands.resets;
@@ -171,7 +171,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
 
 type AnyGroup = Group<unknown, unknown>;
 
-/** Replicas are waited for during a part of the shortest lease. */
+/** The wait for replicas is bounded by a part of the shortest lease. */
 function patienceOf(requests: readonly { readonly patience: Patience }[]): Patience {
   let leaseMs = Number.POSITIVE_INFINITY;
   for (const { patience } of requests) {
@@ -180,7 +180,7 @@ function patienceOf(requests: readonly { readonly patience: Patience }[]): Patie
   return { once: true, leaseMs };
 }
 
-/** Whether some of a command that has failed may have been carried out. */
+/** Whether parts of a failed command may have run. */
 function isDoubtful(error: unknown): boolean {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return true;
   // A script that fails on one key may have changed the keys before it.

@@ -3,37 +3,37 @@ import type { Clock, Timer } from "../clock.js";
 import { environment } from "../environment.js";
 import { Link, Ring } from "../linked.js";
 
-/** Of one turn of the wheel. */
+/** In one turn of the wheel. */
 const BUCKETS = 512;
 
 /**
- * Many timeouts on one timer of the clock: scheduling and cancelling cost O(1).
- * Made for timeouts that are mostly cancelled and may come up to a tick late, never early.
+ * Many timeouts on one timer of the clock: scheduling and cancelling cost O(1). For timeouts that are mostly cancelled and may fire up to
+ * one tick late, but never early.
  *
- * Ticks are counted from the making of the wheel. A timeout with deadline d belongs to tick ceil(d / tickMs)
- * and to bucket tick mod buckets. It remembers that tick rather than a count of rounds to go, so that turns
- * with nothing to do need not be walked: neither those slept through nor those missed in a stall.
+ * Ticks are counted from the creation of the wheel. A timeout with deadline d belongs to tick ceil(d / tickMs) and to bucket tick mod
+ * buckets. It stores that tick instead of a count of remaining rounds, so that empty turns need not be walked: neither after sleep nor
+ * after a stall.
  *
- * All tasks run on one timer, in the asynchronous context of the call that happened to arm it; give the wheel a
- * clock that leaves that context. What a task throws becomes a warning of the process.
+ * All tasks run on one timer, in the async context of the call that happened to set it; give the wheel a clock that leaves that context. An
+ * error thrown by a task becomes a process warning.
  *
  * @see Netty, `io.netty.util.HashedWheelTimer`; Varghese and Lauck, "Hashed and Hierarchical Timing Wheels"
  */
 export class HashedWheelTimer {
   readonly #clock: Clock;
   readonly #tickMs: number;
-  /** Where tick 0 begins. A whole number, as ticks are, so that no time since then is rounded. */
+  /** The start of tick 0. A whole number, like ticks, so that times since then are not rounded. */
   readonly #startMs: number;
-  /** Each is made for the first timeout in it: most clients need few of hundreds. */
+  /** Each bucket is created for its first timeout: most clients need only a few of the hundreds. */
   readonly #buckets = new Array<Ring<WheelTimeout> | undefined>(BUCKETS).fill(undefined);
-  /** The last tick that the wheel has turned to: the timeouts in the buckets belong to later ones. */
+  /** The latest tick that the wheel has reached: the timeouts in the buckets belong to later ones. */
   #lastTick = 0;
-  /** For which the timer is armed; has passed while tasks run, which so arm no other. */
+  /** The tick that the timer is set for. While tasks run, it is in the past, so that they set no other timer. */
   #wakeTick = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
   #stopped = false;
 
-  /** @param tickMs the grain of time in whole milliseconds: a task runs at most this much late */
+  /** @param tickMs the resolution in whole milliseconds: a task runs at most this much late */
   constructor(clock: Clock, tickMs: number) {
     this.#clock = clock;
     this.#tickMs = tickMs;
@@ -41,8 +41,8 @@ export class HashedWheelTimer {
   }
 
   /**
-   * Runs `task` once, at the first tick at or after `delayMs` from now and never within this call. Does not
-   * keep the process alive. Throws when the wheel was stopped or the delay is not finite.
+   * Runs `task` once, at the first tick at or after `delayMs` from now, and never within this call. Does not keep the process alive. Throws
+   * if the wheel was stopped or the delay is not finite.
    */
   schedule(delayMs: number, task: () => void): Timer {
     if (!Number.isFinite(delayMs)) throw new RangeError(`delayMs must be a finite number, not ${delayMs}`);
@@ -57,7 +57,7 @@ export class HashedWheelTimer {
     return timeout;
   }
 
-  /** Ends the wheel. What still waits never runs. */
+  /** Stops the wheel. Waiting tasks never run. */
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -79,14 +79,14 @@ export class HashedWheelTimer {
         environment.warn(`a task of the timing wheel threw: ${inspect(error)}`, "HoldfastWarning");
       }
     }
-    // An empty wheel arms nothing here. Nothing cancels the timer when the wheel empties in between: one that
-    // empties and fills all the time would pay for it each time, and the wake-up for nothing comes but once.
+    // An empty wheel sets no timer here. A wheel that empties in between keeps its timer: a wheel that often empties and refills would
+    // otherwise pay each time, and a needless wake-up happens only once.
     const next = this.#nextTick();
     if (next === undefined) this.#wakeTick = Number.POSITIVE_INFINITY;
     else this.#wakeAt(next);
   };
 
-  /** Goes on to the present tick. Each bucket is looked at once at most, however many ticks have passed. */
+  /** Moves to the current tick. Each bucket is checked at most once, however many ticks have passed. */
   #turn(): readonly WheelTimeout[] {
     const tick = this.#tickAt(this.#clock.monotonicMs());
     const passed = Math.min(tick - this.#lastTick, BUCKETS);
@@ -97,11 +97,11 @@ export class HashedWheelTimer {
       }
     }
     this.#lastTick = tick;
-    // Buckets are in the order of their ticks within one turn only. Timeouts of one tick stay in the order in which they are.
+    // Buckets are in tick order only within one turn. Timeouts of one tick keep their order.
     return due.sort((a, b) => a.tick - b.tick);
   }
 
-  /** The next tick whose bucket holds something, if only for a later turn. */
+  /** The next tick whose bucket is not empty, even if only for a later turn. */
   #nextTick(): number | undefined {
     for (let tick = this.#lastTick + 1; tick <= this.#lastTick + BUCKETS; tick += 1) {
       if (this.#buckets[tick % BUCKETS]?.isEmpty === false) return tick;
@@ -109,7 +109,7 @@ export class HashedWheelTimer {
     return undefined;
   }
 
-  /** The last tick that has begun at `nowMs`. */
+  /** The latest tick that has begun at `nowMs`. */
   #tickAt(nowMs: number): number {
     return Math.max(Math.floor((nowMs - this.#startMs) / this.#tickMs), 0);
   }
@@ -117,7 +117,7 @@ export class HashedWheelTimer {
 
 class WheelTimeout extends Link implements Timer {
   readonly tick: number;
-  /** Undefined once it has run or was cancelled, so that a kept handle does not keep what it closes over. */
+  /** Undefined after it has run or was cancelled, so that a kept handle does not keep the closure alive. */
   #task: (() => void) | undefined;
 
   constructor(task: () => void, tick: number) {

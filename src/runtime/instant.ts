@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.js";
 
-/** A moment on both clocks: neither alone tells the truth when a machine is suspended or its time is set. */
+/** A moment on both clocks: either one alone is wrong after a machine was suspended or its time was set. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -14,7 +14,7 @@ export function later({ monotonicMs, wallMs }: Instant, ms: number): Instant {
   return { monotonicMs: monotonicMs + ms, wallMs: wallMs + ms };
 }
 
-/** The earlier one on each of the clocks. */
+/** The earlier time on each clock. */
 export function earlier(one: Instant, other: Instant): Instant {
   return {
     monotonicMs: Math.min(one.monotonicMs, other.monotonicMs),
@@ -22,7 +22,7 @@ export function earlier(one: Instant, other: Instant): Instant {
   };
 }
 
-/** How long it is from a moment until then, by the clock that gets there first; negative when it has been. */
+/** Milliseconds from `at` to that moment, by the clock that reaches it first; negative if it has passed. */
 export function leftMs({ monotonicMs, wallMs }: Instant, at: Instant): number {
   return Math.min(monotonicMs - at.monotonicMs, wallMs - at.wallMs);
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../clock.js";
 
-/** Rings once, at the earliest time that it was set for. */
+/** Fires once, at the earliest time that it was set for. */
 export class LineAlarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -13,12 +13,12 @@ export class LineAlarm {
     this.#ring = ring;
   }
 
-  /** Whether it rings by then. */
+  /** Whether it fires by then. */
   ringsBy(ms: number): boolean {
     return this.#timer !== undefined && this.#atMs <= ms;
   }
 
-  /** It is to ring by then: an alarm that is set for an earlier time stays. */
+  /** Makes it fire by then; an alarm for an earlier time stays. */
   setFor(ms: number): void {
     if (this.ringsBy(ms)) return;
     this.#timer?.cancel();

@@ -5,50 +5,53 @@ import { Ear, type EarServices } from "./ear.js";
 
 export interface LineEarServices extends EarServices {
   /**
-   * The ids of what may be waited for in its queue in Redis, where this client looks when it frees it, each with what last said so: an
-   * object of its own, as the answer to a release may be read after that to a later question.
+   * The ids of locks and semaphores with a queue in Redis in which clients may wait: this client's releases look there. The value is a
+   * distinct object for each latest report: a release's answer may be read after that of a later question.
    */
   readonly waitedFor: Map<string, object>;
 }
 
-/** The first hears what all hear only after so long, where those before it look into the queue: in a crowd it has had its turn by then. */
+/**
+ * The delay before the first of a queue also listens to the common channel, if those before it look into the queue: in a crowd it has had
+ * its turn by then.
+ */
 const HEARS_ALL_AFTER_MS = 50;
 
-/** What a line hears. */
+/** The receiver of a line's messages. */
 export interface LineHearer {
-  /** On the channel of what is waited for. */
+  /** A message on the channel of the awaited thing. */
   heard(message: string): void;
-  /** On the client's own channel. */
+  /** A message on the client's own channel. */
   called(message: string): void;
-  /** Messages begin to arrive; what was published before may have been missed. */
+  /** Messages begin to arrive; earlier ones may have been missed. */
   ready(): void;
-  /** It does not listen to all that it should, or is to listen to more at another time than it was. */
+  /** A subscription is missing, or the time at which the line should listen to more has changed. */
   failed(): void;
 }
 
 /**
- * Where a line listens: to the channel of what is waited for, which all hear; or, where the client waits in a queue in Redis, to its own
- * channel, and to the other only as long as somebody may free the lock who does not look into the queue.
+ * The channels of a line: the common channel of the awaited thing, which all waiters hear; or, if the client waits in a queue in Redis, the
+ * client's own channel, and the common one only while a holder that does not look into the queue may free the lock.
  */
 export class LineEars {
-  /** Hears of all releases; of a lock with a queue, of those that do not look there. */
+  /** Hears all releases; for a lock with a queue, the releases that do not look there. */
   readonly #all: Ear;
   /** Hears of this client's turn; undefined without a queue. */
   #own: Ear | undefined;
   readonly #id: string;
   readonly #waitedFor: Map<string, object>;
-  /** Where this client waits in the queue, by the newest answer; undefined before there is one. Set by the ears. */
+  /** The client's place in the queue, by the newest answer; undefined before there is one. Set by the ears. */
   place: WaitingPlace | undefined;
   /**
-   * On the monotonic clock, with a channel of its own: when it is to hear what all hear, too, as the first that waits for permits does, or
-   * is to try that once more.
+   * On the monotonic clock, for a line with its own channel: when it should also listen to the common channel, as the first waiter for
+   * permits does, or try that again.
    */
   #hearsAllFromMs = Number.POSITIVE_INFINITY;
-  /** Whether a question may have put it into the queue of those that wait for permits. */
+  /** Whether a question may have put it into the queue for permits. */
   mayWait = false;
   /**
-   * Whether others wait for permits before or behind it. Each of them is the first once in a while: if those kept the channel open that all
-   * hear, they would have each message.
+   * Whether others wait for permits before or behind it. Each of them is the first from time to time: if they kept the common channel open,
+   * all would get each message.
    */
   #isInCrowd = false;
   readonly #services: LineEarServices;
@@ -74,7 +77,7 @@ export class LineEars {
     this.#own = new Ear(services, ownChannel, { ...both, onMessage: (text) => line.called(text) });
   }
 
-  /** Of permits: from now on it relies on its own channel. */
+  /** For permits: from now on it relies on its own channel. */
   relyOn(ownChannel: string): void {
     const line = this.#line;
     this.#own ??= new Ear(this.#services, ownChannel, {
@@ -85,8 +88,8 @@ export class LineEars {
   }
 
   /**
-   * Of permits: nobody else has waited for so long that the own channel is closed. The answer to a question whose call had given up may have
-   * said since when to hear what all hear. @returns true
+   * For permits: the own channel is closed, because no other client has waited for a while. Also clears the time for the common channel,
+   * which the late answer to a call that had given up may have set. @returns true
    */
   forgetOwn(): true {
     this.#own = undefined;
@@ -94,17 +97,17 @@ export class LineEars {
     return true;
   }
 
-  /** What the line relies on. */
+  /** The channel that the line relies on. */
   get #first(): Ear {
     return this.#own ?? this.#all;
   }
 
-  /** Whether it listens to what it relies on. */
+  /** Whether it listens to the channel that it relies on. */
   get listens(): boolean {
     return this.#first.unlisten !== undefined && this.#hearsAllFromMs === Number.POSITIVE_INFINITY;
   }
 
-  /** On the monotonic clock: when it is to listen to more, or may listen again after a failure. */
+  /** On the monotonic clock: when it should listen to more, or may listen again after a failure. */
   get againMs(): number {
     return this.#first.unlisten === undefined ? this.#first.againMs : this.#hearsAllFromMs;
   }
@@ -121,7 +124,7 @@ export class LineEars {
 
   listen(): void {
     this.#own?.listen();
-    // Without a channel of its own the client stands in no queue, and hears what all hear.
+    // Without its own channel the client is in no queue, and listens to the common channel.
     if (this.#own?.unlisten === undefined) this.#all.listen();
     else if (this.#services.clock.monotonicMs() >= this.#hearsAllFromMs) this.#hearAllNow();
   }
@@ -137,7 +140,7 @@ export class LineEars {
     this.#hearsAllFromMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Of permits: it was told its turn, or that it is the first now. */
+  /** For permits: it was told its turn, or that it is now the first. */
   called(message: string): void {
     this.#hearOwn(!this.#isInCrowd);
     if (message === YOUR_TURN) return;
@@ -152,10 +155,10 @@ export class LineEars {
   }
 
   /**
-   * Of permits: Redis has answered how the line stands in the queue. The first hears what all hear, too, for those who do not look there;
-   * and so does one that was refused a place.
-   * @param waiting 0: nobody waits; 1: others do; 2: it waits; 3: it waits, as the first of those that were not told their turn; 4: the same,
-   * and nobody waited before it came
+   * For permits: Redis has answered how the line stands in the queue. The first also listens to the common channel, because some releases
+   * do not look into the queue; so does a line that was refused a place.
+   * @param waiting 0: nobody waits; 1: others do; 2: it waits; 3: it waits, as the first of those that were not told their turn; 4: the
+   * same, and nobody waited before it came
    */
   standsFor(waiting: number, isGranted: boolean): void {
     this.#stands(waiting > 0);
@@ -166,8 +169,8 @@ export class LineEars {
   }
 
   /**
-   * Redis has answered where this client stands in the queue. The first two hear what all hear, too, as long as the holder would not look
-   * there; and so does a client that was refused a place, as by a full server.
+   * Redis has answered the client's place in the queue. The first two also listen to the common channel while the holder would not look
+   * into the queue; so does a client that was refused a place, for example by a full server.
    * @param isElsewhere whether another client has the lock
    */
   stands(place: WaitingPlace, isElsewhere: boolean): void {
@@ -189,7 +192,7 @@ export class LineEars {
     this.#hearAllNow();
   }
 
-  /** A question is about to ask for a place in the queue, whatever becomes of it; or others were heard to wait there. */
+  /** A question is about to ask for a place in the queue, whatever its outcome; or others are known to wait there. */
   mayStand(): void {
     this.mayWait = true;
     this.#waitedFor.set(this.#id, {});
@@ -200,18 +203,18 @@ export class LineEars {
     else this.#waitedFor.delete(this.#id);
   }
 
-  /** This client has the lock, by an answer that says whether it stands in the queue. */
+  /** This client has the lock, by an answer that says whether it is in the queue. */
   entered(place: Pick<WaitingPlace, "stands" | "waits">): void {
     this.#stands(place.stands);
     this.place = { ...place, ahead: 2, isTold: true };
   }
 
-  /** A release that was made before the line's calls came has taken this client out of the queue. */
+  /** A release sent before the line's calls came has removed this client from the queue. */
   hasLeft(): void {
     this.place = undefined;
   }
 
-  /** Nobody waits any more. */
+  /** No call waits any more. */
   rest(): void {
     this.#own?.rest();
     this.#all.rest(!this.#isInCrowd);

@@ -1,7 +1,7 @@
-/** Redis' first version that has all that the scripts use. */
+/** The first Redis version that supports everything the scripts use. */
 const OLDEST_VERSION = [6, 2] as const;
 
-/** @param version as the server tells it; null where it does not */
+/** @param version as the server reports it; null if it does not */
 export function isTooOld(version: string | null): boolean {
   if (version === null) return false;
   const [major = 0, minor = 0] = version.split(".").map(Number);

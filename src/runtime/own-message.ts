@@ -1,23 +1,23 @@
-/** Which message on a channel is that of a release of this very client: it is no news. */
+/** Tells which message on a channel comes from a release of this client: that one is ignored. */
 export class OwnMessage {
-  /** Whether the next message is the one of our own release. */
+  /** Whether the next message is expected to be that of our own release. */
   #isExpected = false;
   /** Whether a message was taken for it since. */
   #wasIgnored = false;
-  /** Whether this client is one of those who hear of the release, by the count of Redis. */
+  /** Whether Redis counts this client among the receivers of the release. */
   #isCounted = false;
 
   /**
    * A release is about to be sent.
    * @param hears whether the line would hear its message
-   * @param isSubscribed whether the client is subscribed to the channel, be it that nobody listens any more
+   * @param isSubscribed whether the client is subscribed to the channel, even if no line listens any more
    */
   expect(hears: boolean, isSubscribed: boolean): void {
     this.#isExpected = hears;
     this.#isCounted = isSubscribed;
   }
 
-  /** @returns whether the message that came is the one of our own release */
+  /** @returns whether the message that came is that of our own release */
   ignores(): boolean {
     if (!this.#isExpected) return false;
     this.#isExpected = false;
@@ -25,20 +25,20 @@ export class OwnMessage {
     return true;
   }
 
-  /** The release was answered. @param heard how many heard of it @returns how many of them are this client */
+  /** The release was answered. @param heard how many clients received it @returns how many of them are this client */
   freed(heard: number | undefined): number {
     this.#wasIgnored = false;
     if (heard === 0) this.#isExpected = false;
     return this.#isCounted ? 1 : 0;
   }
 
-  /** Messages may have been missed, and so that one. */
+  /** Messages may have been missed, including that one. */
   lost(): void {
     this.#isExpected = false;
     if (!this.#wasIgnored) this.#isCounted = false;
   }
 
-  /** No message of ours is on its way. @returns whether one was taken for it */
+  /** No message of ours is on its way. @returns whether another message was taken for it */
   end(): boolean {
     const wasIgnored = this.#wasIgnored;
     this.#isExpected = false;

@@ -10,32 +10,32 @@ import type { Patience } from "./patience.js";
 import type { Server } from "./server-clocks.js";
 import { Pending } from "./under-way.js";
 
-/** What is to be sent, and the callbacks that get its outcome. */
+/** A command to send, with callbacks for its outcome. */
 export interface Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
   /** One of the keys that it names: decides which server it goes to. */
   readonly key: string;
   readonly patience: Patience;
-  /** The async context in which it is sent, while a listener traces calls. Default: that in which it begins. */
+  /** The async context in which it is sent, while a listener traces calls. Default: the context in which it begins. */
   readonly context?: AsyncResource | undefined;
   /**
-   * Made again for each sending, as the deadline is.
-   * @param notAfterMs on the server's clock, when it has surely been given up
+   * Made again for each sending, like the deadline.
+   * @param notAfterMs the time on the server's clock when the command has certainly been given up
    */
   input(notAfterMs: number): Input;
   answered(sent: Exchanged<Reply>): void;
   failed(error: unknown): void;
 }
 
-/** Hears of a try that was not answered: it may be sent again. */
+/** Called after a try without an answer: the command may be sent again. */
 type TellUnanswered = (pending: AnyPendingCommand, error: unknown) => void;
 
-/** Ends the try of a command that is under way. */
+/** Ends the current try of a command. */
 interface Ends {
   giveUp(pending: AnyPendingCommand, error: Error): void;
 }
 
-/** When a command is given up, and how often it was sent before. */
+/** When a command is given up, and how many times it was sent before. */
 export interface Started {
   /** On the monotonic clock. */
   readonly endMs: number;
@@ -43,32 +43,32 @@ export interface Started {
   readonly doubtful: number;
 }
 
-/** The first wait before a command is sent again; each next one is twice as long. */
+/** The first pause before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 
-/** A command through all its tries, until it is answered or given up: the one record of it, and the ticket of each try. */
+/** A command through all its tries, until it is answered or given up: its only record, and the ticket of each try. */
 export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bound {
   readonly command: Command<Input, Reply>;
   readonly unanswered: TellUnanswered;
   readonly timeoutMs: number;
   readonly endMs: number;
   doubtful: number;
-  /** The wait before it is sent again. */
+  /** The pause before it is sent again. */
   backoffMs: number = FIRST_BACKOFF_MS;
   givenUp = false;
   silent: ReadonlySet<string> | undefined = undefined;
   /** Just before its latest try. */
   sentAt: Instant;
-  /** How often the connection had been lost by then; undefined: nothing was sent in that try. */
+  /** How many times the connection had been lost by then; undefined: that try sent nothing. */
   resets: number | undefined = undefined;
-  /** When that try is given up: after `endMs` where the process was held up between `sentAt` and the sending. */
+  /** When that try is given up: later than `endMs` if the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
   readonly isAside: boolean;
-  /** The one that had its key by then. */
+  /** The server that had its key by then. */
   server: Server | undefined = undefined;
   /**
-   * The async context in which each try is sent, as a timer or a message may send it: spans of the Redis client then belong to the call all
-   * the same. Undefined: that of what sends it.
+   * The async context of each try. A timer or a message may send it, and the Redis client's spans should still belong to the call.
+   * Undefined: the context of the sending code.
    */
   readonly context: AsyncResource | undefined;
   readonly #sender: Ends;

@@ -3,8 +3,8 @@ import type { DriverTraits } from "../driver/driver.js";
 import type { Publishing } from "../protocol/dialect.js";
 
 /**
- * Which family of messages a client uses; undefined where a server of the cluster is to be asked first what it knows.
- * @throws TypeError when the driver cannot do what the option asks for
+ * Which kind of messages a client uses; undefined if a server of the cluster must first be asked what it supports.
+ * @throws TypeError if the driver does not support the option
  */
 export function publishingOf(
   pubSub: ClientSettings["pubSub"],

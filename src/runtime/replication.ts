@@ -5,38 +5,38 @@ import { type AboutClient, events } from "../events.js";
 import type { Dialect, Publishing } from "../protocol/dialect.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 
-/** Fewer replicas acknowledged in time what a command wrote than are required. */
+/** Fewer replicas than required acknowledged in time what a command wrote. */
 export interface Shortfall {
   readonly acknowledged: number;
   readonly wanted: number;
-  /** For how long they were waited for. */
+  /** How long the replicas were waited for. */
   readonly timeoutMs: number;
 }
 
-/** What a command was answered, and what its replicas have of it. */
+/** The answer to a command, and what its replicas have of it. */
 export interface Replicated {
   readonly raw: RawReply;
   readonly shortfall?: Shortfall;
 }
 
-/** What limits the time for which replicas are waited for. */
+/** The limits of the wait for replicas. */
 export interface Span {
-  /** How long the command may take yet. */
+  /** How much longer the command may take. */
   readonly leftMs: number;
-  /** The shortest lease that it brings. */
+  /** The shortest lease that it sets. */
   readonly leaseMs: number;
   /** Whether replicas are waited for at all. */
   readonly awaited: boolean;
-  /** Whether the command fails, with nothing sent, where replicas are required and the server cannot ask them. */
+  /** Whether the command fails, with nothing sent, if replicas are required and the server refuses WAIT. */
   readonly required: boolean;
 }
 
-/** Replicas are waited for during half of the time left, so that the answer comes before the command is given up. */
+/** The wait for replicas takes at most half of the time left, so that the answer comes before the command is given up. */
 const PARTS_OF_BOUND = 2;
-/** And during a quarter of the lease at most, so that enough of it is left. */
+/** It also takes at most a quarter of the lease, so that enough of the lease is left. */
 const PARTS_OF_LEASE = 4;
 
-/** Has replicas acknowledge what commands write, as far as the client's options ask for it. */
+/** Makes replicas acknowledge what commands write, as the client's options require. */
 export class Replication {
   readonly #driver: Driver;
   readonly #settings: ReplicaSettings;
@@ -46,7 +46,7 @@ export class Replication {
   /** Whether replicas are asked at all. */
   isOn: boolean;
 
-  /** @throws TypeError when replicas are required and the driver cannot ask them */
+  /** @throws TypeError if replicas are required and the driver cannot ask them */
   constructor(driver: Driver, settings: ReplicaSettings, about: AboutClient) {
     const { topology } = driver.traits;
     const several = topology === "cluster" || topology === "sentinel";
@@ -59,16 +59,16 @@ export class Replication {
     this.#replicas = this.#mode === "require" ? settings.min : "connected";
     if (this.isOn && !able) {
       throw new TypeError(
-        `replicas.mode "${this.#mode}" is not possible with this client: it offers no connection on which WAIT counts ` +
-          "what was written there. Use another client, or leave replicas out",
+        `replicas.mode "${this.#mode}" is not possible with this client: WAIT counts only the writes of its own connection, ` +
+          "and the client can not send both on one. Use another client, or leave replicas out",
       );
     }
   }
 
   /**
-   * Runs a script that writes what replicas need to have.
-   * @param span for how long they are waited for
-   * @throws UnavailableError when replicas are required and the server refuses to ask them
+   * Runs a script whose writes replicas should have.
+   * @param span the limits of the wait
+   * @throws UnavailableError if replicas are required and the server refuses WAIT
    */
   async run(
     call: ScriptCall,
@@ -90,7 +90,7 @@ export class Replication {
     }
   }
 
-  /** Nothing was sent. */
+  /** The server refused WAIT; the script was not sent. */
   async #refused(
     call: ScriptCall,
     ticket: Ticket,
@@ -116,8 +116,8 @@ export class Replication {
 }
 
 /**
- * How commands are worded. Whether the scripts give locks away is asked for each time: a server that refuses WAIT ends the replication.
- * @param publishes undefined while it is not known which messages are sent
+ * How the scripts are encoded. Whether they grant locks is decided each time, because a server that refuses WAIT ends the replication.
+ * @param publishes undefined while it is not known which messages are used
  */
 export function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {
   return {

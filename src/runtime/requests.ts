@@ -5,15 +5,15 @@ import type { Commands } from "./commands.js";
 import type { Deadline } from "./deadline.js";
 import type { ServerClock } from "./server-clocks.js";
 
-/** Redis keeps the answer to a request for so long at least, and so the request may be repeated for as long. */
+/** Redis keeps the answer to a request at least this long, so the request may be repeated for this time. */
 const MEMORY_MS = 60_000;
-/** After its last sending a command may be under way for so many command timeouts. */
+/** After its last sending a command may be under way for this many command timeouts. */
 const TIMEOUTS_UNDER_WAY = 4;
 /** How many answers one command makes Redis forget, at most. */
 const MOST_SETTLED = 32;
 const SMALLEST_SWEEP = 64;
 
-/** A request that has ended: Redis may forget its answer once no copies of it can arrive. */
+/** An ended request: Redis may forget its answer once no copies of it can arrive. */
 interface Settled {
   readonly id: string;
   /** Until then copies of it may arrive; undefined: none can. */
@@ -54,7 +54,7 @@ class Book {
     return taken;
   }
 
-  /** A command that named them may not have been carried out. */
+  /** The command that named them may not have run. */
   putBack(settled: readonly Settled[]): void {
     this.#settled.push(...settled);
   }
@@ -67,8 +67,9 @@ interface RequestServices {
 }
 
 /**
- * The requests of a client about values without an owner, such as the count of a latch. Redis remembers the answer of each, so that a
- * repeat has no second effect; the next request about the same value makes it forget the answers to those that cannot be repeated any more.
+ * The requests of a client about values without an owner, such as the count of a latch. Redis remembers the answer to each, so that a
+ * repeat has no second effect. The next request about the same value makes it forget the answers to requests that cannot be repeated any
+ * more.
  */
 export class Requests {
   readonly #services: RequestServices;
@@ -82,7 +83,7 @@ export class Requests {
     this.#memoryMs = MEMORY_MS + TIMEOUTS_UNDER_WAY * services.commands.timeoutMs;
   }
 
-  /** A number that stands for nothing else in this client. */
+  /** A number that is unique in this client. */
   nextId(): number {
     this.#latestId += 1;
     return this.#latestId;
@@ -99,7 +100,7 @@ export class Requests {
     return new OpenRequest(String(this.nextId()), book, { clock, commands, memoryMs: this.#memoryMs });
   }
 
-  /** Forgets values that were not asked about for so long that Redis has forgotten the answers as well. */
+  /** Forgets values that were unused for so long that Redis has forgotten the answers too. */
   #sweep(unusedSinceMs: number): void {
     for (const [count, { open, usedMs }] of this.#books) {
       if (open === 0 && usedMs < unusedSinceMs) this.#books.delete(count);
@@ -114,14 +115,14 @@ interface Means {
   readonly memoryMs: number;
 }
 
-/** A request without a known outcome so far. */
+/** A request that has no known outcome yet. */
 export class OpenRequest {
   readonly #id: string;
   readonly #book: Book;
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  /** A copy of any sending that arrives later changes nothing. */
+  /** Copies of all sendings change nothing if they arrive later. */
   #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
@@ -134,12 +135,12 @@ export class OpenRequest {
     book.open += 1;
   }
 
-  /** True while a repeat surely finds what was answered before. */
+  /** True while a repeat certainly finds the earlier answer. */
   get mayRepeat(): boolean {
     return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
   }
 
-  /** The request, as a command that is sent now tells it. */
+  /** The content of the request for a command that is sent now. */
   next(): RepeatableRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
@@ -151,15 +152,14 @@ export class OpenRequest {
     return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
   }
 
-  /** The latest command was carried out: Redis has forgotten the answers that it named. */
+  /** The latest command has run: Redis has forgotten the answers that it named. */
   answered(): void {
     this.#told = [];
   }
 
   /**
-   * The outcome is known, or of no interest any more.
-   * @param left what there is of it: nothing in Redis; an answer there; also copies of the command, which arrive by their
-   * deadline
+   * The outcome is known, or no longer matters.
+   * @param left what remains: nothing in Redis; an answer there; or also copies of the command, which may arrive until their deadline
    */
   end(left: "nothing" | "answer" | "copies"): void {
     if (this.#ended) return;

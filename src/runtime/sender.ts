@@ -17,14 +17,14 @@ interface SenderServices {
   readonly underWay: UnderWay;
 }
 
-/** Sends commands once each. */
+/** Sends each command once. */
 export class Sender {
   readonly #driver: Driver;
   readonly #clock: Clock;
   readonly #replication: Replication;
   readonly #clocks: ServerClocks;
   readonly #underWay: UnderWay;
-  /** When the first command was sent since a server has last answered in time, be it with a refusal. */
+  /** When the first command was sent after the last timely answer of a server; a refusal counts as an answer. */
   #silentSinceMs: number | undefined;
 
   constructor({ driver, clock, replication, clocks, underWay }: SenderServices) {
@@ -35,15 +35,15 @@ export class Sender {
     this.#underWay = underWay;
   }
 
-  /** For how long servers have answered nothing that they were asked, in milliseconds. */
+  /** Milliseconds since the first command that was sent after the last timely answer; 0 if there is none. */
   get silentMs(): number {
     const nowMs = this.#clock.monotonicMs();
     return nowMs - (this.#silentSinceMs ?? nowMs);
   }
 
   /**
-   * One try. A command without an answer in time is given up, and a later answer is dropped.
-   * @param server the one that has its key at present
+   * Sends one try. A command without an answer in time is given up, and a later answer is dropped.
+   * @param server the server that has its key now
    */
   send<Input, Reply>(pending: PendingCommand<Input, Reply>, call: ScriptCall, server: Server): void {
     const { command, endMs, sentAt, context } = pending;
@@ -68,7 +68,7 @@ export class Sender {
       answer.then((raw) => this.#answered(pending, call, raw), onError);
       return;
     }
-    // Replicas are waited for, as far as the caller wants it.
+    // Waits for replicas as far as the caller wants it.
     const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = command.patience;
     const span = { awaited, required: replicated === true, leaseMs, leftMs };
     const sent =
@@ -78,7 +78,7 @@ export class Sender {
     sent.then(({ raw, shortfall }) => this.#answered(pending, call, raw, shortfall), onError);
   }
 
-  /** Ends the try that is under way, and the command with it. */
+  /** Ends the current try, and the command with it. */
   giveUp(pending: AnyPendingCommand, error: Error): void {
     this.#underWay.settled(pending);
     pending.givenUp = true;
@@ -91,8 +91,8 @@ export class Sender {
     raw: RawReply,
     shortfall?: Shortfall,
   ): void {
-    // The server's time is not read from a late answer either: the command may have been on its way to the server for long, and deadlines
-    // made by it would end far too late.
+    // The server's time is not read from a late answer either: the command may have travelled for long, and deadlines based on it would be
+    // far too late.
     if (pending.givenUp) return;
     this.#silentSinceMs = undefined;
     const { command, sentAt, resets = 0 } = pending;
@@ -104,8 +104,8 @@ export class Sender {
       return;
     }
     const { reply, serverMs } = decoded;
-    // Nor is it read if this process was blocked until after the deadline, as it may have sent the command late, or if its machine was
-    // suspended, in which the monotonic clock stands still.
+    // Nor is it read if this process was blocked until after the deadline, because it may have sent the command late; or if its machine was
+    // suspended, because the monotonic clock stood still.
     const at = now(this.#clock);
     const tookMs = Math.max(at.monotonicMs - sentAt.monotonicMs, at.wallMs - sentAt.wallMs);
     const isTimely = serverMs > 0 && tookMs <= pending.endMs - sentAt.monotonicMs;
@@ -123,7 +123,7 @@ export class Sender {
   }
 }
 
-/** A list of a name and an answer for each master, behind the server's time, which nothing tells. */
+/** Returns a list with a name and an answer for each master. Its first item stands for the server's time, which is unknown here. */
 async function askMasters(driver: Driver, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
   const replies = (await driver.everywhere?.(call, ticket)) ?? [
     { server: driver.traits.server, reply: await driver.run(call, ticket) },

@@ -2,15 +2,15 @@ import type { Driver } from "../driver/driver.js";
 import type { Instant } from "./instant.js";
 
 /**
- * The clock of the server that a connection leads to, as its answers tell it. After the connection was lost another server may
- * be at its end: that is another clock, and times of two clocks are not compared.
+ * The clock of the server that a connection leads to, as its answers show it. After a lost connection, another server may be at its end:
+ * that is another clock, and times of two clocks are not compared.
  */
 export interface ServerClock {
-  /** How often the connection had been lost when the clock was first read. */
+  /** How many times the connection had been lost when the clock was first read. */
   readonly resets: number;
   /** Server time minus monotonic time. */
   readonly offsetMs: number;
-  /** The clock has surely come so far. */
+  /** The clock has certainly reached this time. */
   readonly latestMs: number;
 }
 
@@ -18,9 +18,9 @@ type Reading = { -readonly [Part in keyof ServerClock]: ServerClock[Part] };
 
 /** A server that has, or had, some of the keys. */
 export class Server {
-  /** As `Driver.placeOf` names it; "" where one server has all keys, or for keys whose server is not known. */
+  /** As `Driver.placeOf` names it; "" if one server has all keys, or for keys with an unknown server. */
   readonly place: string;
-  /** By which a deadline is made now; undefined before its first answer. */
+  /** The clock for new deadlines; undefined before the server's first answer. */
   clock: Reading | undefined;
 
   constructor(place: string) {
@@ -31,23 +31,23 @@ export class Server {
 /** A command as it was sent. */
 interface SentCommand {
   readonly command: { readonly key: string };
-  /** The one that had its key when it was sent. */
+  /** The server that had its key when it was sent. */
   readonly server: Server | undefined;
   readonly sentAt: Instant;
-  /** How often the connection had been lost by then. */
+  /** How many times the connection had been lost by then. */
   readonly resets: number | undefined;
 }
 
 /** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
-  /** For all keys where one server has them, and for keys whose server the driver does not name. */
+  /** The server of all keys if there is only one, and of keys whose server the driver does not name. */
   readonly #unplaced = new Server("");
-  /** The others, by place. */
+  /** The other servers, by place. */
   readonly #servers = new Map<string, Server>();
   readonly #metAgain: (key: string) => void;
 
-  /** @param metAgain hears of the first answer of a known place after a lost connection, with the key that the command named */
+  /** @param metAgain called at the first answer of a known place after a lost connection, with the key that the command named */
   constructor(driver: Pick<Driver, "placeOf" | "resets">, metAgain: (key: string) => void) {
     this.#driver = driver;
     this.#metAgain = metAgain;
@@ -65,13 +65,13 @@ export class ServerClocks {
   }
 
   /**
-   * @param serverMs what the answer to the command says
-   * @returns the clock; undefined when it is not known which server has answered
+   * @param serverMs the server's time in the answer
+   * @returns the clock; undefined if the answering server is not known
    */
   read({ command, server, sentAt, resets }: SentCommand, serverMs: number): ServerClock | undefined {
     const answering = this.serverOf(command.key);
-    // The key has moved meanwhile: either server may have answered. With the place "" it was sent before there was a connection, and has
-    // not moved.
+    // The key has moved meanwhile: either server may have answered. A command sent with the place "" was sent before there was a
+    // connection, and its key has not moved.
     if (server !== answering && server?.place !== "") return undefined;
     // The client may have sent it again, to another server.
     if (resets !== this.#driver.resets) return undefined;

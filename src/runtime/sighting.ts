@@ -1,13 +1,13 @@
-/** The holder of a lock and the rest of its lease, as Redis has answered. */
+/** The holder of a lock and its remaining lease, as Redis has answered. */
 export interface SeenHolder {
   readonly holder: string;
-  /** Milliseconds its lease has left; -1 without a TTL. */
+  /** Milliseconds left of its lease; -1 without a TTL. */
   readonly ttlMs: number;
-  /** Whether the holder is of this client. Default: true. */
+  /** Whether the holder belongs to this client. Default: true. */
   readonly own?: boolean;
 }
 
-/** A holder that was seen, and when. */
+/** A seen holder, with the time. */
 export interface Sighting extends Omit<SeenHolder, "own"> {
   /** On the monotonic clock. */
   readonly seenMs: number;

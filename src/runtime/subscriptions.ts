@@ -8,13 +8,13 @@ import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 /** Gets the messages of a channel. */
 export interface Listener {
   onMessage(message: string): void;
-  /** Messages begin to arrive; what was published before may have been missed. */
+  /** Messages begin to arrive; earlier ones may have been missed. */
   onReady(): void;
   /** This listener is forgotten; it may listen again. */
   onFailure(): void;
 }
 
-/** Ends the listening. @param lingers whether the channel is kept open for a while */
+/** Stops listening. @param lingers whether the channel is kept open for a while */
 export type Unlisten = (lingers?: boolean) => void;
 
 interface SubscriptionServices {
@@ -23,7 +23,7 @@ interface SubscriptionServices {
   readonly wheel: HashedWheelTimer;
 }
 
-/** A lock that was waited for will be waited for again: an idle channel is kept this long. */
+/** A lock that was waited for is likely to be waited for again: an idle channel is kept this long. */
 const LINGER_MS = 10_000;
 
 /** One subscription for each channel, shared by all its listeners. */
@@ -39,15 +39,15 @@ export class Subscriptions {
     this.#wheel = wheel;
   }
 
-  /** True when messages of the channel arrive already, so that listening to it costs nothing. */
+  /** True if messages of the channel already arrive, so that listening to it costs nothing. */
   isOpen(channel: string): boolean {
     return this.#channels.get(channel)?.open ?? false;
   }
 
   /**
-   * Never throws: a failed subscription is told to its listeners, which then go on without messages for a while.
+   * Never throws: a failed subscription is reported to its listeners, which then go on without messages for a while.
    * @param lingers false for a channel that will not be listened to again
-   * @returns what ends the listening, and may say otherwise
+   * @returns a function that stops listening, and may override `lingers`
    */
   listen(
     channel: string,
@@ -57,17 +57,17 @@ export class Subscriptions {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();
-    // The channel was open before: messages have arrived that this listener did not hear.
+    // The channel was already open: this listener may have missed messages.
     if (entry.open) listener.onReady();
     return (stays = lingers) => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
-      // By a timer even where the channel does not linger: the call that has waited goes on before UNSUBSCRIBE is sent.
+      // A timer is used even if the channel does not linger: the waiting call continues before UNSUBSCRIBE is sent.
       entry.lingering = this.#wheel.schedule(stays ? LINGER_MS : 0, () => this.#close(channel, entry));
     };
   }
 
-  /** Forgets everything; the connection goes with its driver. */
+  /** Forgets all channels; the driver closes the connection. */
   stop(): void {
     for (const entry of this.#channels.values()) entry.lingering?.cancel();
     this.#channels.clear();
@@ -95,7 +95,7 @@ export class Subscriptions {
     return entry;
   }
 
-  /** Listens to all messages that may be sent for what the channel is about. A server's keys and their channels share a slot. */
+  /** Subscribes to all kinds of messages that may be published on the channel. A key and its channels share a slot, and so a server. */
   #subscribe(channel: string, entry: Channel): Promise<Unsubscribe> {
     const publishes = this.#commands.publishes(channel);
     if (typeof publishes === "string") return this.#listenTo(publishes, channel, entry);
@@ -113,8 +113,8 @@ export class Subscriptions {
     };
     const joined = await Promise.allSettled(joining);
     const refusals = joined.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-    // Where the server allows only one of the two families, that one is listened to. Any other failure may pass, and so both are tried
-    // again later.
+    // If the server allows only one of the two kinds, that one is enough. Any other failure may be temporary, so both are tried again
+    // later.
     if (refusals.length === 0 || (refusals.length === 1 && isForbidden(refusals[0]))) return leave;
     void leave().catch(() => undefined);
     throw refusals[0];
@@ -134,7 +134,7 @@ export class Subscriptions {
 
   #close(channel: string, entry: Channel): void {
     this.#channels.delete(channel);
-    // An unsubscribe that fails belongs to a connection that is gone, and its subscriptions with it.
+    // A failed unsubscribe means a lost connection, and its subscriptions are gone with it.
     void entry.unsubscribe?.().catch(() => undefined);
   }
 }

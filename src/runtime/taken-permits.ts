@@ -6,19 +6,19 @@ interface SemaphoreKey {
   readonly kind: string;
 }
 
-/** The permits of one plain semaphore that a client has taken, and has not given back. */
+/** The permits of one plain semaphore that a client has taken and not given back. */
 export interface Taken extends SemaphoreKey {
   permits: number;
-  /** Since when it has had some, on the monotonic clock. */
+  /** When it began to have some, on the monotonic clock. */
   readonly sinceMs: number;
 }
 
-/** What is counted takes some hundred kilobytes at most. */
+/** Bounds the memory to some hundred kilobytes. */
 const MOST_NAMES = 1_000;
 
 /**
- * Counts, for presence, the permits of plain semaphores that a client has taken and not given back. Redis stores no owner of them, and any
- * client may give them back: of a client that takes what others give back the number only grows.
+ * Counts, for presence, the permits of plain semaphores that a client has taken and not given back. Redis stores no owner for them, and any
+ * client may give them back: if other clients give back what this one takes, the number only grows.
  */
 export class TakenPermits {
   readonly #clock: Clock;

@@ -1,23 +1,23 @@
 import type { Clock } from "../clock.js";
 import { TakenPermits } from "./taken-permits.js";
 
-/** What a call was about. */
+/** The subject of a call. */
 interface CountedSubject {
   readonly key: string;
   readonly kind: string | { readonly name: string };
 }
 
-/** What calls for one lock, or one semaphore, have come to. */
+/** The results of the calls for one lock or semaphore. */
 export interface CallStats {
   readonly key: string;
   readonly kind: string;
   /** How many have acquired it after a wait. */
   waited: number;
-  /** How many have ended without it, as it was not free in the time that they had. */
+  /** How many have ended without it because it was not free in time. */
   notAcquired: number;
   /** How many holds were lost. */
   losses: number;
-  /** For how long all these calls have waited, and the one that has waited longest. */
+  /** The total and the longest wait of these calls. */
   waitMsSum: number;
   waitMsMax: number;
 }
@@ -30,20 +30,20 @@ export interface SeenLoss {
   readonly sinceMs: number;
 }
 
-/** What was counted since it was last taken. */
+/** The counts since the last `take`. */
 export interface CountedCalls {
   readonly stats: ReadonlyMap<string, CallStats>;
-  /** How many were not counted, as there were too many names. */
+  /** How many were not counted because there were too many names. */
   uncounted: number;
 }
 
-/** What is counted between two beats takes some hundred kilobytes at most. */
+/** Bounds the counts between two beats to some hundred kilobytes. */
 const MOST_NAMES = 1_000;
 const MOST_LOSSES = 10;
 
 /**
- * Counts what a client's presence tells of its calls, apart from those that have had what they want at once: those are a number that
- * `Client.acquired` counts, so that they call no function for it.
+ * Counts what a client's presence reports about its calls. Calls that succeed at once are only a number, `Client.acquired`, so that they
+ * call no function here.
  */
 export class Tally {
   /** The latest losses, the oldest first. */
@@ -58,7 +58,7 @@ export class Tally {
     this.permits = new TakenPermits(clock);
   }
 
-  /** A call has ended that had to wait, or has not got what it wanted. One that was cancelled or has failed tells nothing of the lock. */
+  /** A call has ended after a wait, or without what it wanted. A cancelled or failed call says nothing about the lock. */
   ended(subject: CountedSubject, end: string, { waitedMs }: { readonly waitedMs: number }): void {
     if (end !== "entered" && end !== "refused" && end !== "over") return;
     const stats = this.#of(subject);
@@ -76,7 +76,7 @@ export class Tally {
     if (this.losses.length > MOST_LOSSES) this.losses.shift();
   }
 
-  /** What was counted, to be told. */
+  /** Takes the counts, to report them. */
   take(): CountedCalls {
     const counted = { stats: this.#stats, uncounted: this.#uncounted };
     this.#stats = new Map();
@@ -84,7 +84,7 @@ export class Tally {
     return counted;
   }
 
-  /** It could not be told: it is part of what is told next. */
+  /** The counts could not be reported: they are added to the next report. */
   putBack({ stats, uncounted }: CountedCalls): void {
     this.#uncounted += uncounted;
     for (const before of stats.values()) {

@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Clock } from "../clock.js";
 import { ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
@@ -7,9 +8,11 @@ import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
 import type { Command } from "./pending-command.js";
 
+type Outcome = NonNullable<CommandEvent["outcome"]>;
+
 /**
- * Begins a command inside its tracing channel: what its Redis client does while it is sent runs in the stores that subscribers bind.
- * @param begin begins the command that it is given, which tells its end
+ * Begins a command inside its tracing channel: while it is sent, the Redis client runs in the stores that subscribers bind.
+ * @param begin begins the given command, which publishes its own end
  */
 export function tracedCommand<Input, Reply>(
   command: Command<Input, Reply>,
@@ -18,7 +21,13 @@ export function tracedCommand<Input, Reply>(
   begin: (command: Command<Input, Reply>) => void,
 ): void {
   const { start, end } = events.command;
-  const event: CommandEvent = { ...about, script: command.script.name };
+  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
+  const { clientId, server } = about;
+  const event: CommandEvent = { clientId, server, script: command.script.name };
+  if (!start.hasSubscribers && !end.hasSubscribers) {
+    begin(new TracedCommand(command, event, clock, command.context));
+    return;
+  }
   const run = () => {
     start.runStores(event, () => begin(new TracedCommand(command, event, clock)));
     end.publish(event);
@@ -27,11 +36,13 @@ export function tracedCommand<Input, Reply>(
   else command.context.runInAsyncScope(run);
 }
 
-/** A command that tells its end before its caller hears of it. */
+/** A command that publishes its end before its caller hears of it. */
 export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
   readonly key: string;
   readonly patience: Patience;
+  /** Undefined also where it begins inside its channel: the context is then that of the stores that are bound there. */
+  readonly context: AsyncResource | undefined;
   readonly #command: Command<Input, Reply>;
   readonly #event: CommandEvent;
   readonly #clock: Clock;
@@ -39,10 +50,11 @@ export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   #locks = 0;
   #tries = 0;
 
-  constructor(command: Command<Input, Reply>, event: CommandEvent, clock: Clock) {
+  constructor(command: Command<Input, Reply>, event: CommandEvent, clock: Clock, context?: AsyncResource) {
     this.script = command.script;
     this.key = command.key;
     this.patience = command.patience;
+    this.context = context;
     this.#command = command;
     this.#event = event;
     this.#clock = clock;
@@ -66,23 +78,26 @@ export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
     this.#command.failed(error);
   }
 
-  #outcomeOf(error: unknown): CommandEvent["outcome"] {
+  #outcomeOf(error: unknown): Outcome {
     if (error instanceof ClientClosedError) return "closed";
     if (error instanceof UnavailableError) return error.outcomeUnknown ? "unknown" : "refused";
     return this.#tries === 0 || error instanceof ServerReplyError ? "refused" : "unknown";
   }
 
-  #tell(outcome: CommandEvent["outcome"], error?: unknown): void {
+  #tell(outcome: Outcome, error?: unknown): void {
     const { asyncStart, asyncEnd, error: failed } = events.command;
-    const durationMs = Math.round(this.#clock.monotonicMs() - this.#startMs);
-    const event = Object.assign(this.#event, { outcome, locks: this.#locks, tries: this.#tries, durationMs });
+    const event = this.#event;
+    event.outcome = outcome;
+    event.locks = this.#locks;
+    event.tries = this.#tries;
+    event.durationMs = Math.round(this.#clock.monotonicMs() - this.#startMs);
     if (outcome !== "answered") failed.publish(Object.assign(event, { error }));
     asyncStart.publish(event);
     asyncEnd.publish(event);
   }
 }
 
-/** How many things a script call is about: those of its list, where it has one. */
+/** How many items a script call has: the length of its list, if it has one. */
 function itemsOf(input: unknown): number {
   if (Array.isArray(input)) return input.length;
   const { locks } = (input ?? {}) as { readonly locks?: unknown };

@@ -9,10 +9,10 @@ import {
 import { presentContext } from "../root-context.js";
 import type { Waiter } from "./waiter.js";
 
-/** What an acquisition has brought. */
+/** The result of an acquisition. */
 export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "token" | "permits">;
 
-/** What is to be acquired, and on which terms. */
+/** The subject and the terms of an acquisition. */
 interface Begun {
   readonly client: { readonly about: AboutClient };
   readonly name: string;
@@ -27,7 +27,7 @@ interface TracedAcquire {
   readonly waitEndedBy: NonNullable<AcquireEvent["via"]>;
 }
 
-/** Runs an acquisition inside its tracing channel. To be called where that has subscribers. */
+/** Runs an acquisition inside its tracing channel. Only for a channel with subscribers. */
 export function traced<T>(
   { client, name, kind, terms }: Begun,
   wish: TracedAcquire,
@@ -38,15 +38,16 @@ export function traced<T>(
   return tracedOn(events.acquire, event, wish, acquire, (acquired) => comeTo(wish, acquired, describe));
 }
 
-/** What a traced call tells of its end: one of both, once. */
+/** Reports the end of a traced call: one of both, once. */
 interface TellEnd<T> {
-  /** It has come to something. @param come makes the caller's result of that, in its async context */
+  /** The call has ended with a result. @param come makes the caller's result of it, in the caller's async context */
   ended<R>(acquired: T | undefined, come: () => R): R;
   failed(error: unknown): void;
 }
 
 /**
- * As {@link traced}, for a call that tells its end itself, without promises in between: a lone call takes hardly longer than without.
+ * As {@link traced}, for a call that reports its end itself, without promises in between: an uncontended call takes hardly longer than
+ * without tracing.
  * @param begin begins the call
  */
 export function tracedCall<T, R>(
@@ -76,8 +77,10 @@ export function tracedCall<T, R>(
 function eventOf({ client, name, kind, terms }: Begun, wish: TracedAcquire): AcquireEvent {
   const { leaseMs, renewed, note } = terms;
   const { clientId, server } = client.about;
-  const event = { clientId, server, name, kind, leaseMs, renewed, waitMs: wish.waiter.waitMs };
-  return note === undefined ? event : { ...event, note };
+  const { waitMs } = wish.waiter;
+  const event: AcquireEvent & { note?: string } = { clientId, server, name, kind, leaseMs, renewed, waitMs };
+  if (note !== undefined) event.note = note;
+  return event;
 }
 
 function comeTo<T>(
@@ -90,9 +93,9 @@ function comeTo<T>(
 }
 
 /**
- * Runs a call inside a tracing channel. As TracingChannel.tracePromise, but a rejection takes the same number of microtasks on all releases
- * of Node.
- * @param come what the event says of a call that has come to this
+ * Runs a call inside a tracing channel. Like TracingChannel.tracePromise, but a rejection takes the same number of microtasks on all
+ * releases of Node.
+ * @param come what the event says about a call with this result
  */
 export function tracedOn<E extends AcquireEvent | LatchAwaitEvent, T>(
   channel: TraceChannel<E>,
@@ -132,7 +135,7 @@ function failure({ waiter }: { readonly waiter: Waiter }, error: unknown) {
   return { outcome: isCancelled ? ("cancelled" as const) : ("failed" as const), error };
 }
 
-/** To be called in the context of the call, with the stores that are bound to its start. */
+/** Call it in the context of the call, with the stores that are bound to its start. */
 function tellEnd<E extends AcquireEvent | LatchAwaitEvent>(
   { asyncStart, asyncEnd, error: failed }: TraceChannel<E>,
   event: E,
@@ -149,7 +152,7 @@ function tellEnd<E extends AcquireEvent | LatchAwaitEvent>(
   asyncEnd.publish(event);
 }
 
-/** Whether a tracing channel has subscribers. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
+/** Whether a tracing channel has subscribers. Like TracingChannel.hasSubscribers, which Node 20.19 lacks. */
 export function isTraced<E extends object>({
   start,
   end,

@@ -2,15 +2,15 @@ import type { Clock, Timer } from "../clock.js";
 import { ClientClosedError } from "../errors.js";
 import { Link, Ring } from "../linked.js";
 
-/** A command that is under way. */
+/** A command under way. */
 export abstract class Pending extends Link {
   /** When its time is up, on the monotonic clock. Does not change while it is under way. */
   abstract readonly expiresMs: number;
-  /** Whether it is not waited for by `idle`. */
+  /** Whether `idle` does not wait for it. */
   abstract readonly isAside: boolean;
-  /** Ends it, as its time is up. */
+  /** Ends it because its time is up. */
   abstract expire(): void;
-  /** Ends it. */
+  /** Ends it with an error. */
   abstract giveUp(error: Error): void;
 }
 
@@ -30,23 +30,23 @@ interface PauseOptions {
   readonly begun?: ((end: () => void) => void) | undefined;
 }
 
-/** What one client has under way: commands, and the pauses before they are sent again. */
+/** The commands that one client has under way, and the pauses before they are sent again. */
 export class UnderWay {
   readonly #clock: Clock;
   readonly #commands = new Ring<Pending>();
   /** The commands that `idle` does not wait for. */
   readonly #aside = new Ring<Pending>();
   readonly #pauses = new Ring<Pause>();
-  /** What ends the optional pauses. */
+  /** The functions that end the optional pauses. */
   readonly #optional = new Set<() => void>();
   #onIdle: (() => void) | undefined;
   #hurries = false;
   /**
-   * Rings at the earliest `expiresMs` of the commands that were under way when it was set, also where those have been answered since. It
-   * serves all commands, as nearly all are answered in time: setting and cancelling a timer for each would be for nothing.
+   * Fires at the earliest `expiresMs` of the commands that were under way when it was set, even if those have been answered since. It
+   * serves all commands: nearly all are answered in time, so a timer for each would be set and cancelled for nothing.
    */
   #alarm: Timer | undefined;
-  /** When it rings; infinite: it is not set. */
+  /** When the alarm fires; Infinity if it is not set. */
   #alarmMs = Number.POSITIVE_INFINITY;
   /** Whether nothing may begin any more. */
   isStopped = false;
@@ -59,7 +59,7 @@ export class UnderWay {
     return !this.#commands.isEmpty || !this.#pauses.isEmpty;
   }
 
-  /** Expires the command at its `expiresMs`, unless it was handed to `settled` before. */
+  /** Expires the command at its `expiresMs`, unless it was passed to `settled` before. */
   add(pending: Pending): void {
     (pending.isAside ? this.#aside : this.#commands).add(pending);
     if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
@@ -70,7 +70,7 @@ export class UnderWay {
     if (this.#onIdle !== undefined && !this.busy) this.#onIdle();
   }
 
-  /** Resolves when nothing is under way. For one caller at a time. */
+  /** Resolves when nothing is under way. Only for one caller at a time. */
   idle(): Promise<void> {
     if (!this.busy) return Promise.resolve();
     return new Promise((resolve) => {
@@ -79,9 +79,9 @@ export class UnderWay {
   }
 
   /**
-   * Lets time pass.
-   * @param how `keepAlive`: whether it keeps the process alive; `optional`: whether it ends as soon as there is no time left;
-   * `begun`: gets what ends it early
+   * Waits.
+   * @param how `keepAlive`: whether it keeps the process alive; `optional`: whether `hurry` ends it; `begun`: gets a function that ends it
+   * early
    * @throws ClientClosedError
    */
   async pause(ms: number, how: PauseOptions): Promise<void> {
@@ -109,13 +109,13 @@ export class UnderWay {
     });
   }
 
-  /** There is no time left for optional pauses. */
+  /** Skips all optional pauses from now on. */
   hurry(): void {
     this.#hurries = true;
     for (const goOn of [...this.#optional]) goOn();
   }
 
-  /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
+  /** Fails everything under way, and all later pauses, with {@link ClientClosedError}. */
   stop(): void {
     this.isStopped = true;
     this.#alarm?.cancel();
@@ -134,7 +134,7 @@ export class UnderWay {
     this.#alarmMs = Number.POSITIVE_INFINITY;
     try {
       for (const pending of [...this.#commands, ...this.#aside]) {
-        // What one of them tells its caller may have ended others: a client that is stopped ends all.
+        // An expired command's caller may have ended other commands: stopping a client ends all.
         if (pending.isLinked && pending.expiresMs <= nowMs) pending.expire();
       }
     } finally {

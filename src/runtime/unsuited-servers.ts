@@ -3,12 +3,12 @@ import { events, type ServerUnsuitedEvent } from "../events.js";
 import type { ServerProbe } from "../protocol/lock-scripts.js";
 import { inRootContext } from "../root-context.js";
 
-/** Tells of servers to which locks should not be entrusted, as far as a probe shows it. */
+/** Reports servers that are unsafe for locks, as far as a probe shows it. */
 export class UnsuitedServers {
   readonly #clientId: string;
   /** Whether the process was warned. */
   #warned = false;
-  /** The servers that were told by an event, each with its fault. */
+  /** The servers with faults that were already published. */
   readonly #told = new Set<string>();
 
   constructor(clientId: string) {
@@ -16,15 +16,16 @@ export class UnsuitedServers {
   }
 
   /**
-   * A server has answered again after the connection was lost: another one may be behind its address by now, as after a failover behind a proxy.
-   * @param probe asks it
+   * A server has answered again after a lost connection: another server may now be behind its address, for example after a failover behind
+   * a proxy.
+   * @param probe asks that server
    */
   metAgain(probe: () => Promise<void>): void {
     if (!events.serverUnsuited.hasSubscribers) return;
     inRootContext(probe).catch(() => undefined);
   }
 
-  /** @param server names the one that was probed */
+  /** @param server the name of the probed server */
   met(server: string, { policy, memory, role }: ServerProbe): void {
     if (policy !== null && policy !== "noeviction") {
       this.#warn(server, policy);
@@ -36,8 +37,8 @@ export class UnsuitedServers {
   }
 
   /**
-   * Warns the process, once for each client, of a server that removes keys when its memory is full: every policy but one may remove a
-   * lock before its TTL is over.
+   * Warns the process, once for each client, of a server that evicts keys when its memory is full: every policy except noeviction may
+   * remove a lock before its TTL is over.
    */
   #warn(server: string, policy: string): void {
     if (this.#warned) return;
@@ -56,7 +57,7 @@ export class UnsuitedServers {
   }
 }
 
-/** @param memory the server's `maxmemory` in bytes; null where it does not tell */
+/** @param memory the server's `maxmemory` in bytes; null if it does not tell */
 function limit(memory: string | null): string {
   if (memory === null) return "";
   return memory === "0" ? ", maxmemory not set" : `, maxmemory ${memory}`;

@@ -19,18 +19,18 @@ export interface LineServices extends LineEarServices {
   readonly usableYield: UsableYield;
 }
 
-/** Why the head of a line asks: a message, a subscription that has begun, a release of this client, or the time. */
+/** Why the head of a line asks: a message, a new subscription, a release of this client, or the time. */
 export type LineNews = "message" | "reconnect" | "release" | "timer";
 
-/** A lock that is given to a client is free again after so long if that does not take it. As in waiting.lua. */
+/** A granted lock is free again after this time if the client does not take it. As in waiting.lua. */
 const GIVEN_MS = 1_500;
-/** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
+/** The safety period is drawn between this share of it and the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
 /**
- * The waiters of this client for one lock, or one number of permits, or one latch, first come, first served. Only the
- * first, its head, talks to Redis, so that waiting costs a server one waiter for each process and not one for each task.
- * A wake-up belongs to the line: when the head gives up instead of using it, the next one does.
+ * The waiters of this client for one lock, one number of permits or one latch, in order of arrival. Only the first, the head, talks to
+ * Redis, so a server has one waiter for each process and not one for each task. A wake-up belongs to the line: if the head gives up without
+ * using it, the next waiter gets it.
  * @see docs/internals/states.md#the-line
  */
 export class WaitLine implements LineHearer {
@@ -38,35 +38,35 @@ export class WaitLine implements LineHearer {
   readonly answers: LineAnswers = new LineAnswers();
   readonly #clock: Clock;
   readonly #services: LineServices;
-  /** Says for how long the lock is left to other clients: longer each time, until they use it. */
+  /** Decides how long the lock is left to other clients: longer each time, until they use it. */
   #yields: Yields | undefined;
   /** The first in line; undefined while the line is empty. Set by the line. */
   head: Waiter | undefined;
-  /** Those behind the head; undefined before the first. */
+  /** The waiters behind the head; undefined before the first of them. */
   #behind: Set<Waiter> | undefined;
-  /** Where this client is told that it is its turn in the queue in Redis; undefined where it waits in none. */
+  /** The channel on which this client hears of its turn in the queue in Redis; undefined if it waits in no queue. */
   ownChannel: string | undefined;
   /** Undefined before it first listens. Set by the line. */
   ears: LineEars | undefined;
-  /** Whether the question of the head is to put this client into the queue: it would hear of its turn. */
+  /** Whether the head's question should put this client into the queue: it would hear of its turn. */
   queues = false;
-  /** The head is to ask, as there was news since the latest question: `#news` says what. */
+  /** Whether the head should ask because of news since the latest question; `#news` says which. */
   #woken = false;
   #news: LineNews = "timer";
   /** Undefined before this client has freed it while calls waited. */
   #ownMessage: OwnMessage | undefined;
-  /** On the monotonic clock: by then others have had their turn, whatever was asked before. */
+  /** On the monotonic clock: by then other clients have had their turn, whatever was asked before. */
   #turnMs = Number.POSITIVE_INFINITY;
-  /** On the monotonic clock: to ask before is useless unless somebody wakes the line. Of a line of one, its call sets it. */
+  /** On the monotonic clock: asking earlier is useless unless the line is woken. For a line of one, its call sets it. */
   askAgainMs: number = Number.NEGATIVE_INFINITY;
   /** The holder that was seen last, for the error of a call whose time is up. */
   sighting: Sighting | undefined;
-  /** Whether somebody of another client was the last who was seen to have the lock. */
+  /** Whether the holder that was seen last belongs to another client. */
   isElsewhere = false;
   /** Wakes the head; undefined before it first sleeps. */
   #alarm: LineAlarm | undefined;
 
-  /** @param head the call of a line of one, which stands in a queue in Redis by itself, hears by that, and never leaves the line */
+  /** @param head the call of a line of one, which has its own place in a queue in Redis and hears through that; it never leaves the line */
   constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices, head?: Waiter) {
     this.awaited = awaited;
     this.#clock = services.clock;
@@ -75,7 +75,7 @@ export class WaitLine implements LineHearer {
     this.head = head;
   }
 
-  /** Whether it waits in a queue in Redis, where it hears of no release that another client of the queue is told of. */
+  /** Whether it waits in a queue in Redis: then it does not hear of a release that notifies another client of the queue. */
   get hasQueue(): boolean {
     return this.ownChannel !== undefined;
   }
@@ -88,7 +88,7 @@ export class WaitLine implements LineHearer {
     return this.head === undefined ? [] : [this.head, ...(this.#behind ?? [])];
   }
 
-  /** Puts a waiter at the end, unless it stands in line already. */
+  /** Puts a waiter at the end, unless it is already in line. */
   add(waiter: Waiter): void {
     if (this.head !== undefined) {
       if (this.head === waiter) return;
@@ -96,7 +96,7 @@ export class WaitLine implements LineHearer {
       this.#behind.add(waiter);
       return;
     }
-    // The line was empty: what was known when a call last stood in it is known no more.
+    // The line was empty: what it knew when it last had a call is outdated.
     invariant(!this.#behind?.size, "a line has waiters and no head");
     this.#woken = false;
     this.#ownMessage = undefined;
@@ -104,7 +104,7 @@ export class WaitLine implements LineHearer {
     this.askAgainMs = Number.NEGATIVE_INFINITY;
     this.sighting = undefined;
     this.isElsewhere = false;
-    // With the messages coming in already, the first attempt misses none, and no second one is needed.
+    // If messages already arrive, the first attempt misses none, and no second one is needed.
     if (this.#services.subscriptions.isOpen(this.ownChannel ?? this.awaited.channel)) this.listen();
     else if (this.awaited.releasedAs !== undefined && this.ears?.forgetOwn()) this.ownChannel = undefined;
     this.head = waiter;
@@ -138,8 +138,8 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * The time of a waiter is up, and nothing has told it that what it waits for is taken: it waits on for so long, and the head asks for it.
-   * @returns false where it has done so already, or the head is not sent, as more is under way than the server can do
+   * A waiter's time is up, and no answer has told it that what it waits for is taken: it waits for this long, and the head asks for it.
+   * @returns false if it has done so already, or if the head waits to be sent because too much is under way
    */
   waitOn(waiter: Waiter, ms: number): boolean {
     if (this.head?.queued !== undefined || !waiter.waitOn(ms)) return false;
@@ -153,13 +153,13 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * The head is about to ask: wake-ups from now on are news.
-   * @param polls whether it has a place in the queue although it hears of no turn
+   * The head is about to ask: from now on, wake-ups are for the next question.
+   * @param polls whether the client wants a place in the queue although it hears of no turn
    * @returns why it asks
    */
   asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    // After a turn that was left to others: this client has freed the lock.
+    // The line had left a turn to others after this client freed the lock.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
@@ -169,12 +169,12 @@ export class WaitLine implements LineHearer {
     return news;
   }
 
-  /** Who may be given what another call of this client leaves: the head's, while it sleeps. */
+  /** The `heir` that may take over a lock from another call of this client: the head's, while it sleeps. */
   get heir(): object | undefined {
     return this.head?.isAsleep ? this.head.heir : undefined;
   }
 
-  /** This client is about to free what is waited for: its own message is no news. */
+  /** This client is about to free what is waited for: its own message must be ignored. */
   freeing(): void {
     const isSubscribed = this.#services.subscriptions.isOpen(this.awaited.channel);
     this.#ownMessage ??= new OwnMessage();
@@ -182,8 +182,8 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * This client has freed it: where others listen as well, they have their turn first.
-   * @param heard how many heard of it; undefined when nobody knows
+   * This client has freed it: if others listen too, it is their turn first.
+   * @param heard how many clients received the message; undefined if unknown
    */
   freed(heard: number | undefined): void {
     const own = this.#ownMessage?.freed(heard) ?? 0;
@@ -198,9 +198,9 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** This client has set another TTL. Where the lock ends sooner than the line knows, the head asks then. */
+  /** This client has set another TTL. If the lock ends sooner than the line knows, the head asks then. */
   endsIn(ms: number): void {
-    // The answer to a question that is under way may be older, and is read later.
+    // The answer to a question under way may be older, and is read later.
     if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
     if (askAgainMs >= this.askAgainMs) return;
@@ -208,17 +208,17 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** Nobody knows whether this client has freed it. */
+  /** It is not known whether this client has freed it. */
   notFreed(): void {
     const wasIgnored = this.#ownMessage?.end() ?? false;
-    // Where it does not hear what all hear, it was told nothing.
+    // Without the common channel, it was told nothing.
     const isDeaf = this.hasQueue && this.ears?.hearsAll !== true;
     if (wasIgnored || isDeaf) this.wake();
   }
 
   /**
    * The lock was seen held, by others or by the waiter of this line that just took it.
-   * @param soonestMs to ask again by then in any case
+   * @param soonestMs asks again after this time at the latest
    */
   seenHeld({ holder, ttlMs, own = true }: SeenHolder, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
@@ -229,9 +229,9 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * To ask is useless for so many milliseconds, unless somebody wakes the line.
-   * @param ms as Redis answered; negative: it does not know
-   * @param soonestMs to ask again by then in any case
+   * Asking is useless for this time unless the line is woken.
+   * @param ms as Redis answered; negative: unknown
+   * @param soonestMs asks again after this time at the latest
    */
   rest(
     ms: number,
@@ -241,13 +241,13 @@ export class WaitLine implements LineHearer {
     const jitteredMs =
       this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
-    // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
+    // Redis answers whole milliseconds, rounded: after one more it is certainly over.
     this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
   }
 
   /**
-   * The head is about to sleep: the line listens, and wakes it when there is something to ask or to listen to. What is put
-   * off later on is not: then it wakes for nothing, once.
+   * The head is about to sleep: the line listens, and wakes it when there is something to ask or to listen to. If that time is later put
+   * off, the head wakes once for nothing.
    */
   watch(): void {
     this.listen();
@@ -258,7 +258,7 @@ export class WaitLine implements LineHearer {
     this.#alarm.setFor(untilMs);
   }
 
-  /** The head asks again after so many milliseconds, or when it is woken. @returns how long it may sleep */
+  /** The head asks again after this many milliseconds, or when it is woken. @returns how long it may sleep */
   nap(ms: number): number {
     this.askAgainMs = this.#clock.monotonicMs() + ms;
     return this.#woken ? 0 : ms;
@@ -293,15 +293,15 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** Redis has answered where this client stands in the lock's queue. */
+  /** Redis has answered this client's place in the lock's queue. */
   stands(place: WaitingPlace, ttlMs: number): void {
     const { waits, ahead } = place;
     this.ears?.stands(place, this.isElsewhere);
-    // The first asks when the lease is over, as nobody tells of that; the second, if the first does not come.
+    // The first in the queue asks when the lease is over, because an expiry is not announced; the second asks if the first does not come.
     if (waits && ahead > 0) this.rest(ahead === 1 && ttlMs >= 0 ? ttlMs + GIVEN_MS : -1);
   }
 
-  /** This client has freed it, and it was given to another client that waits: now this one waits for others, too. */
+  /** This client has freed it, and it was granted to another waiting client: now this client waits for others too. */
   given(): void {
     this.#ownMessage?.end();
     this.#yields ??= new Yields(this.#services.usableYield);
@@ -310,12 +310,12 @@ export class WaitLine implements LineHearer {
     else this.wake();
   }
 
-  /** Redis could not be asked: everybody in line hears of it now and not one after the other. Only the head had asked. */
+  /** Redis could not be asked: all waiters in line fail now and not one after the other. Only the head had asked. */
   fail(error: UnavailableError): void {
     for (const waiter of this.waiters) waiter.cancel(withKnownOutcome(error));
   }
 
-  /** @param news why: a release of this client unless said otherwise */
+  /** @param news the reason. Default: a release of this client */
   wake(news: LineNews = "release"): void {
     this.#woken = true;
     this.#news = news;

@@ -6,25 +6,25 @@ import { type LineServices, WaitLine } from "./wait-line.js";
 import type { Waiter } from "./waiter.js";
 import { usableYield } from "./yields.js";
 
-/** So many empty lines are kept at least. */
+/** The number of empty lines that are always kept. */
 const FEW_EMPTY = 64;
-/** Of more locks than that it is not noted that others heard of a release: those who come and go may then overtake those that wait. */
+/** Beyond this many locks, it is not recorded that others heard of a release: newcomers may then overtake waiters. */
 const MOST_HEARD = 1_000;
 
-/** The waiters of this client, in one line for each lock or other thing that they wait for. */
+/** The waiters of this client, in one line for each thing that they wait for. */
 export class WaitLines {
   /** What a line uses. */
   readonly services: LineServices;
-  /** By what is waited for. Empty lines are kept: most waiters that come next join one of them. */
+  /** By the id of the awaited thing. Empty lines are kept: most new waiters join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
-  /** Whether a server knows all who listen to a channel. */
+  /** Whether a server knows all listeners of a channel. */
   readonly countsAll: boolean;
-  /** The ids of what may be waited for in a queue in Redis. */
+  /** The ids of locks and semaphores with a queue in Redis in which clients may wait. */
   readonly waitedFor: LineServices["waitedFor"] = new Map();
   readonly #clientId: string;
 
-  /** @param countsAll whether a server knows all who listen to a channel */
+  /** @param countsAll whether a server knows all listeners of a channel */
   constructor(clientId: string, services: EarServices, countsAll: boolean) {
     this.#clientId = clientId;
     this.services = { ...services, usableYield: usableYield(), waitedFor: this.waitedFor };
@@ -33,7 +33,7 @@ export class WaitLines {
 
   /**
    * Puts a waiter at the end of the line for what it waits for.
-   * @param queues whether it may stand in a queue in Redis: a line that is new has a channel for that
+   * @param queues whether it may have a place in a queue in Redis: a new line gets a channel for that
    */
   join(awaited: Awaited, waiter: Waiter, queues: boolean | undefined = awaited.queues): WaitLine {
     let line = this.#lines.get(awaited.id);
@@ -50,7 +50,7 @@ export class WaitLines {
 
   leave(line: WaitLine, waiter: Waiter): void {
     if (!line.remove(waiter)) return;
-    // Whoever has asked it from elsewhere is not told any more.
+    // Waiters outside the line that relied on its answers are no longer told.
     line.answers.untold = undefined;
     this.#empty += 1;
     if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;
@@ -65,7 +65,7 @@ export class WaitLines {
     return line?.head === undefined ? undefined : line;
   }
 
-  /** How a release looks into the queue of a lock in Redis; undefined where nobody is known to stand there. */
+  /** How a release looks into the queue of a lock in Redis; undefined if no client is known to wait there. */
   look(lockId: string): LookIntoQueue | undefined {
     const asOf = this.waitedFor.get(lockId);
     if (asOf === undefined) return undefined;
@@ -73,7 +73,7 @@ export class WaitLines {
   }
 
   /**
-   * Others have heard of a release of this client, which did not look into the queue, or wait for the same permits: the next release looks.
+   * Others have heard of a release of this client that did not look into the queue, or wait for the same permits: the next release looks.
    */
   wasHeard(lockId: string): void {
     const { waitedFor } = this;
@@ -81,8 +81,8 @@ export class WaitLines {
   }
 
   /**
-   * A release has taken this client out of the queue, also where a call has come to wait since the release was made. A question that was
-   * sent after it may have been answered before it.
+   * A release has removed this client from the queue, even if a call has come to wait since the release was made. A question sent after it
+   * may have been answered before it.
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

@@ -11,20 +11,20 @@ export interface OwnObstacle {
   readonly holder: string;
 }
 
-/** What a call waits for: a lock, a semaphore or a latch of one client. */
+/** The lock, semaphore or latch of one client that a call waits for. */
 export interface WaitedFor {
   readonly client: object;
   readonly key: string;
-  /** As events tell it. */
+  /** The kind as events name it. */
   readonly kind: string | { readonly name: string };
 }
 
-/** Several where locks count as one. */
+/** Several if locks count as one. */
 export type WaitsFor = WaitedFor | readonly WaitedFor[];
 
 /**
- * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
- * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
+ * One call that waits. It sleeps until it is woken, its time is up or it is cancelled, and then checks its state: `pause` resolves in each
+ * of these cases. Its size does not grow with the wait, and it has a timer only while it sleeps.
  * @see docs/internals/states.md#the-line
  */
 export class Waiter extends Link {
@@ -35,36 +35,39 @@ export class Waiter extends Link {
   readonly #endMs: number;
   /** Whether the call knows that what it wants was taken at some time since it began. */
   isTold = false;
-  /** For how long it waits for that after its end; 0: its time is not up, or it was told in time. */
+  /** How long it waits for that knowledge after its end; 0: its time is not up, or it was told in time. */
   #overtimeMs = 0;
-  /** Whether it belongs to a running body, which `close` lets go on for `graceMs`. */
+  /** Whether it belongs to a running body, which `close` lets continue for `graceMs`. */
   inBody = false;
   /** Whether it sleeps for times of its own while it is the head of a line, as in spin locks: then it is woken when it becomes the head. */
   naps = false;
-  /** For presence; undefined for a call that wants nothing which other calls may have. */
+  /** For presence; undefined for a call that wants nothing that other calls may have. */
   waitsFor: WaitsFor | undefined;
   /** For presence: what its caller says about the hold. */
   note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
-  /** What was told of its call as contended, the first of several. */
+  /** The first `contended` event of its call. */
   contended: ContendedEvent | undefined;
-  /** The async context of its caller, in which its commands are sent, also by what wakes it. Undefined while no listener traces calls. */
+  /**
+   * The async context of its caller, in which its commands are sent, also those that a wake-up sends. Undefined while no listener traces
+   * calls.
+   */
   context: AsyncResource | undefined;
-  /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
+  /** An `Heir` of locks/: takes over a lock for this waiter when another call of this client hands it over. Undefined while it must not. */
   heir: object | undefined;
   /** The hold of its own client that it was last seen to wait for. */
   #behind: OwnObstacle | undefined;
-  /** Its place among those that wait to be sent; undefined while it has none. */
+  /** Its place in the queue for room at the server; undefined while it has none. */
   queued: { dismiss(): void } | undefined;
-  /** The caller, the line or `close` has ended it: `#reason` says why. */
+  /** Whether the caller, the line or `close` has ended it; `#reason` says why. */
   #cancelled = false;
   #reason: unknown;
   /** It was woken while it did not sleep: the next sleep ends at once. */
   #awake = false;
-  /** An answer that another waiter got is its own as well. */
+  /** Whether an answer to another waiter also serves this one. */
   #served = false;
-  /** Goes on after the sleep, which `#timer` ends; undefined while it does not sleep. */
+  /** Continues after the sleep, which `#timer` ends; undefined while it does not sleep. */
   #resume: (() => void) | undefined;
   #timer: Timer | undefined;
   /** Called when it is cancelled. At most one at a time. */
@@ -97,20 +100,20 @@ export class Waiter extends Link {
     return this.#reason;
   }
 
-  /** Redis has answered the call, or its line, that what it wants is taken; or a hold of its own client has it. */
+  /** What the call wants is taken, by an answer of Redis to it or to its line, or because a hold of its own client has it. */
   told(): void {
     this.isTold = true;
     this.#whole?.told();
     if (this.#overtimeMs > 0) this.wake();
   }
 
-  /** Its call was told as contended: of a call for several locks, each of them is. */
+  /** Its call was published as contended; for a call for several locks, one of them was. */
   toldContended(event: ContendedEvent): void {
     this.contended ??= event;
     this.#whole?.toldContended(event);
   }
 
-  /** Its time is up, and it was not told: it waits on to be told, for so long. @returns false where it has done so, or has time left */
+  /** Its time is up without being told: it waits this much longer to be told. @returns false if it has done so, or has time left */
   waitOn(ms: number): boolean {
     const leftMs = this.#leftMs();
     if (this.#overtimeMs > 0 || leftMs > 0) return false;
@@ -123,7 +126,7 @@ export class Waiter extends Link {
     return this.#overtimeMs > 0;
   }
 
-  /** True for one that may wait for ever. */
+  /** True for a waiter without a time limit. */
   get isEndless(): boolean {
     return this.#endMs === Number.POSITIVE_INFINITY;
   }
@@ -137,12 +140,12 @@ export class Waiter extends Link {
     this.#whole?.standsBehind(obstacle);
   }
 
-  /** Whether an error is what the caller's own signal was aborted with. */
+  /** Whether an error is the reason of the caller's own signal. */
   isReasonOfSignal(error: unknown): boolean {
     return this.#signal?.aborted === true && reasonOf(this.#signal) === error;
   }
 
-  /** How long it may wait in all, in whole milliseconds. */
+  /** How long it may wait in total, in whole milliseconds. */
   get waitMs(): number {
     return Math.round(this.#endMs - this.startMs);
   }
@@ -151,7 +154,7 @@ export class Waiter extends Link {
     return this.#clock.monotonicMs() - this.startMs;
   }
 
-  /** Sleeps until `wake`, the end, or for `ms`. A wake-up that came since the last pause ends it at once. */
+  /** Sleeps until `wake`, its end, or for `ms`. A wake-up since the last pause ends it at once. */
   pause(ms: number = Number.POSITIVE_INFINITY): Promise<void> {
     return new Promise((resolve) => this.sleep(resolve, ms));
   }
@@ -179,15 +182,15 @@ export class Waiter extends Link {
     resume?.();
   }
 
-  /** How long it may wait yet. */
+  /** How much longer it may wait. */
   #leftMs(): number {
     if (this.#endMs === Number.POSITIVE_INFINITY) return this.#endMs;
     return this.#endMs + this.#overtimeMs - this.#clock.monotonicMs();
   }
 
   /**
-   * How long it may wait to be sent. A call that may not wait for the lock makes one attempt in any case, and so waits for room without an
-   * end; one whose time is up does not wait.
+   * How long it may wait to be sent. A call that may not wait for the lock still makes one attempt, so it waits for room without a limit; a
+   * call in overtime does not wait.
    */
   get queueMs(): number {
     if (this.#overtimeMs > 0 && this.#endMs > this.startMs) return 0;
@@ -213,7 +216,7 @@ export class Waiter extends Link {
     this.wake();
   }
 
-  /** Ends the waiting. The first reason stays. */
+  /** Ends the wait. The first reason stays. */
   cancel(reason: unknown): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
@@ -224,7 +227,7 @@ export class Waiter extends Link {
     if (this.#parts !== undefined) for (const part of this.#parts) part.cancel(reason);
   }
 
-  /** For a call that waits for several things at once: a waiter that ends with this one. To be disposed of. */
+  /** Makes a waiter that ends with this one, for a call that waits for several things at once. Must be disposed of. */
   part(): Waiter {
     const part = new Waiter(this.#clock, this.#leftMs(), undefined);
     part.#whole = this;
@@ -235,7 +238,7 @@ export class Waiter extends Link {
     return part;
   }
 
-  /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
+  /** The result of the promise; undefined if the waiter is cancelled first, whatever the promise does later. */
   unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const onCancel = () => resolve(undefined);
@@ -257,12 +260,12 @@ export class Waiter extends Link {
     });
   }
 
-  /** To be called when the waiting is over, however it ended. */
+  /** Must be called when the wait is over, however it ended. */
   dispose(): void {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
     if (this.#signal !== undefined) unheed(this.#signal, this);
-    // What knows of the call still is not to keep what its caller's context has.
+    // What still refers to the call must not keep its caller's context alive.
     this.context = undefined;
   }
 }

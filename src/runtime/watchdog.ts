@@ -9,46 +9,46 @@ import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import type { Shortfall } from "./replication.js";
 
-/** What the watchdog keeps alive: one field of one lock. */
+/** One field of one lock that the watchdog keeps alive. */
 export interface Renewable {
   readonly key: string;
-  /** What keeps it alive; undefined: nothing does. Set by the watchdog. */
+  /** The watchdog that renews it; undefined: none does. Set by the watchdog. */
   watchdog: Watchdog | undefined;
-  /** True while it is being renewed or to be tried again: a beat leaves it alone. Set by the watchdog. */
+  /** True while it is being renewed or waits for the next try: a beat skips it. Set by the watchdog. */
   underRenewal: boolean;
-  /** What it needs now, when it has just been seen alive. */
+  /** The renewal that it needs now, just after it was seen alive. */
   renewal(): Renewal;
   /**
-   * False: it is lost or released, and is not to be renewed any more.
-   * @param at this moment
+   * False: it is lost or released, and must not be renewed any more.
+   * @param at the current time
    */
   isAlive(at: Instant): boolean;
   /**
    * @param sentAt just before the renewal was sent
-   * @param at this moment
+   * @param at the current time
    */
   renewed(sentAt: Instant, at: Instant): void;
-  /** The field is not there any more. @returns false when that is no news: the renewal has been overtaken */
+  /** The field is gone. @returns false if the renewal is outdated */
   gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
-  /** How long the shortest lease that is renewed is trusted yet; Infinity where there is none. @param at this moment */
+  /** How much longer the shortest renewed lease is trusted; Infinity if there is none. @param at the current time */
   leastMs(at: Instant): number;
 }
 
-/** As Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
+/** Like Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
 const BATCH_SIZE = 100;
-/** The lease is renewed each third of it, so that two renewals in a row may fail. */
+/** The lease is renewed after each third of it, so that two renewals in a row may fail. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_MS = 100;
-/** The pauses between tries grow up to this part of the lease, so that a server that recovers is met in time. */
+/** The pauses between tries grow up to this part of the lease, so that a recovered server is asked in time. */
 const RETRIES_PER_LEASE = 30;
 /** A renewal without an answer is given up after this part of the lease at the latest: further tries must fit in. */
 const ANSWERS_PER_LEASE = 6;
 
 /**
- * Renews what it was given, all in one beat each third of the lease, so that n locks cost n / 100 commands. Idle, with
- * no timer, when there is nothing to renew. It keeps no list of its own, as most locks come and go between two beats: see decision 23.
+ * Renews its fields, all in one beat each third of the lease, so that n locks cost n / 100 commands. With nothing to renew, it has no
+ * timer. It keeps no list of its own, because most locks come and go between two beats: see decision 23.
  */
 export class Watchdog {
   readonly #commands: Commands;
@@ -62,7 +62,7 @@ export class Watchdog {
 
   /**
    * @param leaseMs the shortest lease that has to be kept alive
-   * @param held all that may be watched
+   * @param held everything that may be watched
    */
   constructor(
     commands: Commands,
@@ -117,7 +117,7 @@ export class Watchdog {
     });
   }
 
-  /** Never rejects. What is not answered is tried again, until it is answered or no longer held. */
+  /** Never rejects. Tries again what is not answered, until it is answered or no longer held. */
   async #renew(batch: readonly Renewable[], turn: BeatTry): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
@@ -129,7 +129,7 @@ export class Watchdog {
       let isFresh = true;
       let leastMs: number | undefined;
       const renewals = () => {
-        // A command that is sent later, or again, leaves out the fields that were released meanwhile; none may be left.
+        // A later sending leaves out the fields that were released meanwhile; none may be left.
         if (!isFresh) wanted = this.#wantedOf(wanted);
         leastMs = events.renewalDone.hasSubscribers ? leastOf(wanted, now(this.#clock)) : undefined;
         return wanted.map((renewable) => renewable.renewal());
@@ -142,7 +142,7 @@ export class Watchdog {
       const { reply, sentAt, shortfall } = await exchanged;
       const last = reply.at(-1);
       const answered = { sentAt, at: now(this.#clock), shortfall };
-      // None may be left of those that it was to be about.
+      // All of its fields may have been released meanwhile.
       if (leastMs !== undefined && wanted.length > 0) this.#tell(wanted.length, turn, answered, leastMs);
       const unsettled = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i] ?? last, answered));
       if (unsettled.length > 0) this.#retry(unsettled, turn, new Error(complaint(shortfall)));
@@ -156,13 +156,13 @@ export class Watchdog {
     }
   }
 
-  /** @returns false when the renewal is to be tried again */
+  /** @returns false if the renewal must be tried again */
   #settle(
     renewable: Renewable,
     answer: RenewAnswer | undefined,
     { sentAt, at, shortfall }: RenewalFacts,
   ): boolean {
-    // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
+    // The watchdog gave the field up while the renewal was under way, for example because it was released: the answer does not concern it.
     if (renewable.watchdog !== this) return true;
     // A renewal that too few replicas have extends no trust.
     const short = answer?.status === "renewed" && shortfall !== undefined;
@@ -211,9 +211,9 @@ export class Watchdog {
   }
 }
 
-/** One try of what a beat has begun. */
+/** One try of a beat's renewals. */
 interface BeatTry {
-  /** When the beat was to come, on the monotonic clock. */
+  /** When the beat was due, on the monotonic clock. */
   readonly beatMs: number;
   /** The pause before the next try. */
   readonly retryMs: number;
@@ -233,5 +233,5 @@ function leastOf(wanted: readonly Renewable[], at: Instant): number {
 
 function complaint(shortfall: Shortfall | undefined): string {
   if (shortfall === undefined) return "the server refused to renew some locks";
-  return `${shortfall.acknowledged} of the ${shortfall.wanted} replicas that are wanted had the renewal in time`;
+  return `${shortfall.acknowledged} of ${shortfall.wanted} required replicas acknowledged the renewal in time`;
 }

@@ -1,18 +1,18 @@
 import type { Watchdog } from "./watchdog.js";
 
 /**
- * The watchdogs that renew one sort of what a client holds: the client's own, and one for each other lease that calls have asked for. A
- * watchdog with nothing to renew has no timer, and their number is bounded by the ladder: see watchdog-ladder.ts.
+ * The watchdogs that renew one type of a client's holds: the client's default, and one for each other lease that calls have asked for. A
+ * watchdog with nothing to renew has no timer. The ladder bounds their number: see watchdog-ladder.ts.
  */
 export class Watchdogs {
-  /** The client's own. */
+  /** The client's default. */
   readonly usual: Watchdog;
   readonly #others: Watchdog[] = [];
   readonly #longestMs: number;
   readonly #make: (leaseMs: number) => Watchdog;
 
   /**
-   * @param usualMs the lease of the client's own
+   * @param usualMs the lease of the client's default
    * @param longestMs no watchdog beats for a longer lease than this
    */
   constructor(usualMs: number, longestMs: number, make: (leaseMs: number) => Watchdog) {
@@ -21,7 +21,7 @@ export class Watchdogs {
     this.#make = make;
   }
 
-  /** The one that beats for a lease. */
+  /** The watchdog for a lease. */
   of(leaseMs: number): Watchdog {
     const ms = Math.min(leaseMs, this.#longestMs);
     if (ms === this.usual.leaseMs) return this.usual;

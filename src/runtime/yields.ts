@@ -2,16 +2,16 @@
 const SHORTEST_MS = 5;
 /** Enough for a waiter that is 200 ms away from the server, one way. */
 const LONGEST_MS = 400;
-/** After a yield that no client used, the next one is so many times as long. */
+/** After a yield that no client used, the next one is this many times as long. */
 const GROWTH = 4;
 /**
- * A client listens for so long after it has waited: until then one that has used a yield may still listen, but not wait, and yields do not
- * grow.
+ * A client still listens for this time after it has waited. So a client that used a yield may listen without waiting, and for this time
+ * yields do not grow.
  */
 const USERS_STAY_MS = 10_000;
-/** A line earns a millisecond of yields in so many. */
+/** A line earns one millisecond of yield in this time. */
 const EARNING_MS = 20;
-/** What is saved up at most: enough to grow from the shortest yield to the longest. */
+/** The most that a line can save: enough to grow from the shortest yield to the longest. */
 const MOST_SAVED_MS = 900;
 
 /** Shared by the lines of a client: the longest yield that another client has used so far. */
@@ -24,9 +24,9 @@ export function usableYield(): UsableYield {
 }
 
 /**
- * Says for how long a line leaves the lock to other clients after this client has freed it. Redis tells how many connections listen, but
- * not how far away they are, or whether they wait: so a yield that none of them used is followed by a longer one. All beyond the shortest
- * has to be earned, so that clients which listen and do not wait cost little. See docs/decisions/029-yields-grow-until-they-are-used.md.
+ * Decides how long a line leaves the lock to other clients after this client has freed it. Redis tells how many connections listen, but not
+ * how far away they are or whether they wait: so a yield that none of them used is followed by a longer one. Everything beyond the shortest
+ * yield must be earned, so that clients that listen without waiting cost little. See docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export class Yields {
   readonly #usable: UsableYield;
@@ -35,9 +35,9 @@ export class Yields {
   #unusedMs = 0;
   /** On the monotonic clock. */
   #usedMs = Number.NEGATIVE_INFINITY;
-  /** How many other connections heard of the latest release; undefined: not known. */
+  /** How many other connections heard of the latest release; undefined: unknown. */
   #others: number | undefined;
-  /** On the monotonic clock: what was earned since then was not spent. */
+  /** On the monotonic clock: yields earned since then are unspent. */
   #savingSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(usable: UsableYield) {
@@ -46,8 +46,8 @@ export class Yields {
 
   /**
    * @param nowMs on the monotonic clock
-   * @param others how many other connections listen; undefined when that is not known
-   * @returns for how many milliseconds to leave the lock to them now; 0 when there are none
+   * @param others how many other connections listen; undefined: unknown
+   * @returns for how many milliseconds to leave the lock to them now; 0 if there are none
    */
   next(nowMs: number, others: number | undefined): number {
     if (this.#unusedMs > 0 && nowMs - this.#usedMs > USERS_STAY_MS) {
@@ -68,7 +68,7 @@ export class Yields {
     return this.#unusedMs;
   }
 
-  /** @returns false when so much is not there */
+  /** @returns false if less than that is saved */
   #spend(nowMs: number, ms: number): boolean {
     const sinceMs = Math.max(this.#savingSinceMs, nowMs - MOST_SAVED_MS * EARNING_MS);
     if (nowMs - sinceMs < ms * EARNING_MS) return false;

@@ -12,7 +12,7 @@ import { type GrantedPermits, PermitCommand, type PermitSource } from "./permit-
 import { askingLine, joinPermitQueue, leavePermitQueue } from "./permit-queue.js";
 import { ASKS_EACH_MS, SavingTurns } from "./saving-turns.js";
 
-/** What one call wants. */
+/** The demand of one call. */
 interface WantedPermits {
   readonly permits: number;
   readonly waiter: Waiter;
@@ -20,19 +20,19 @@ interface WantedPermits {
   readonly waits: boolean;
 }
 
-/** What a call has seen that was given nothing. */
+/** What a call without permits has seen. */
 export interface InVain {
   readonly permits: number;
   readonly waitedMs: number;
-  /** How many there were when it last asked; "unset": there was no semaphore; undefined when it never saw. */
+  /** How many permits were available when it last asked; "unset": there was no semaphore; undefined if it got no answer. */
   readonly available: number | "unset" | undefined;
 }
 
-/** What a call comes to. @param granted undefined: there were not enough in time */
+/** Makes the result of a call. @param granted undefined: there were not enough in time */
 type PermitsResult<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<T> | T;
 
 /**
- * Takes permits, waiting for as long as the waiter does.
+ * Takes permits; waits as long as the waiter does.
  * @param come called in the caller's async context
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  */
@@ -55,22 +55,22 @@ export function acquirePermits<Granted, T>(
   );
 }
 
-/** One call that wants permits. Those that want equally many stand in one line. */
+/** One call for permits. Calls for the same number of permits share a line. */
 class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, InVain {
   readonly source: PermitSource<Granted>;
   readonly permits: number;
   readonly waits: boolean;
   readonly owner: string;
-  /** Runs something in the caller's async context; undefined where the event of a call that waits has no subscriber. */
+  /** Runs a function in the caller's async context; undefined if the event for waiting calls has no subscriber. */
   #inCallersContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   available: InVain["available"];
   readonly #come: PermitsResult<Granted, T>;
-  /** When permits are saved up for it; undefined for one that wants a single permit, or may not wait. */
+  /** Decides when permits are saved up for the call; undefined if it wants only one permit, or may not wait. */
   readonly #turns: SavingTurns | undefined;
-  /** The latest attempt that may have had permits saved up, also when it was not answered. */
+  /** The latest attempt that may have had permits saved up, even if it was not answered. */
   #saving: PermitCommand | undefined;
   #granted: Granted | undefined;
-  /** What the attempt brings that goes on although the call was cancelled. */
+  /** The result of an attempt that continues although the call was cancelled. */
   #late: Promise<Granted | undefined> | undefined;
   #lateEnd: ((granted: Granted | undefined) => void) | undefined;
 
@@ -101,7 +101,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Others have to do without what is saved up for it, or left to it as it was told its turn. */
+  /** Other calls have to do without the permits that are saved up for this call, or left to it because it was told its turn. */
   get goesFirst(): boolean {
     return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }
@@ -119,7 +119,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return begun;
   }
 
-  /** Once for each call. One that has not asked stands behind others. */
+  /** Called once for each call. A call that has not asked is behind others. */
   #tellContended(): void {
     const tell = this.#inCallersContext;
     this.#inCallersContext = undefined;
@@ -147,7 +147,10 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     command.send();
   }
 
-  /** It was not sent: its time is up, it was cancelled, or its server answers no call. A wake-up that it has used up is for the next in line. */
+  /**
+   * The command was not sent: its time is up, it was cancelled, or its server answers no command. A wake-up that it has used goes to the
+   * next in line.
+   */
   dismissed(error?: UnavailableError): void {
     if (error !== undefined) {
       this.failed(error);
@@ -169,7 +172,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.available = answer.exists === 0 ? "unset" : answer.available;
         this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
-        // Others were faster after a message that all hear, or are known to wait: from now on a release wakes one of them.
+        // Others were faster after a message to all waiters, or are known to wait: from now on a release wakes one of them.
         if (this.line && (this.news === "message" || (command.queued && answer.waiting)))
           joinPermitQueue(this.count, this.permits, this.line);
         // A copy that is still under way may yet be granted.
@@ -184,8 +187,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   /**
-   * Where all calls of the line have given up meanwhile, the question may have put it back into the queue that it has left. Where others
-   * have joined the line, it may wait without a place: the next call asks for one.
+   * If all calls of the line have given up meanwhile, the question may have put the line back into the queue that it had left. If other
+   * calls have joined the line, it may wait without a place: the next call asks for one.
    */
   #standsBy({ status, waiting = 0 }: Decided<PermitDecision>, takesNoPlace: boolean): void {
     const { count, line } = this;
@@ -232,7 +235,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     this.entered();
   }
 
-  /** Permits were granted too late to be of use. */
+  /** The permits were granted too late. */
   #useless(): void {
     if (this.waiter.over) this.#tooFew(-1);
     else this.ask();
@@ -262,7 +265,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     });
   }
 
-  /** What comes although the call was cancelled is given back behind the scenes. */
+  /** Permits that come although the call was cancelled are given back in the background. */
   protected override left(): void {
     const { source, line } = this;
     const letGo = () => this.#saving?.letGo();

@@ -9,16 +9,16 @@ import { acquirePermits, type InVain } from "./acquire-permits.js";
 import { type Count, change } from "./count.js";
 import type { PermitSource } from "./permit-command.js";
 
-/** As many as a JVM can count. */
+/** The most that a JVM can count. */
 export const MOST_PERMITS: number = 2 ** 31 - 1;
 
-/** What a call that wants permits was given. */
+/** The arguments of a call for permits. */
 export interface AskedPermits<Options> {
   readonly permits: number;
   readonly options: Options;
 }
 
-/** `acquire(permits?, options?)` and `acquire(options)`. */
+/** Reads the arguments of `acquire(permits?, options?)` and `acquire(options)`. */
 export function askedFor<Options extends object>(
   first: number | Options = 1,
   second?: Options,
@@ -34,7 +34,7 @@ export interface AskedPermitsToUse<Options, Body> extends AskedPermits<Options> 
   readonly body: Body;
 }
 
-/** `using(permits?, options?, body)` and `tryUsing` likewise. */
+/** Reads the arguments of `using(permits?, options?, body)` and `tryUsing`. */
 export function askedToUse<Options extends object, Body>(
   method: "using" | "tryUsing",
   given: readonly unknown[],
@@ -45,7 +45,7 @@ export function askedToUse<Options extends object, Body>(
   return { ...askedFor(first, second), body: body as Body };
 }
 
-/** What a call has seen that wants no permits. */
+/** What a call for no permits has seen. */
 const WANTS_NOTHING: InVain = { permits: 0, waitedMs: 0, available: 0 };
 
 /** What both kinds of semaphores have in common. */
@@ -65,7 +65,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     return { name, kind };
   }
 
-  /** The keys that go with that of the semaphore. */
+  /** The keys that belong to that of the semaphore. */
   protected get belongings(): readonly string[] {
     return [savedPermitsKey(this.count.key)];
   }
@@ -99,7 +99,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     const others = this.belongings;
-    // Nobody who waits is told: there are no permits.
+    // Waiters are not notified: there are no permits.
     const deletion = { count: key, others, channel, message: "" };
     const { countDelete } = await import("../protocol/later-count-scripts.js");
     const { status } = await change(this.count, countDelete, (request) => ({ ...deletion, request }));
@@ -108,8 +108,8 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
 
   /**
    * Changes how many permits are available.
-   * @returns whether there was a semaphore, or it was made
-   * @throws RangeError when there would be too many
+   * @returns whether the semaphore existed, or was created
+   * @throws RangeError if there would be too many
    */
   protected async add(
     permits: number,
@@ -125,19 +125,19 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     });
     if (added.status === "too-many") {
       throw new RangeError(
-        `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${added.available} and ${permits}`,
+        `"${this.name}" can not have more than ${MOST_PERMITS} permits: it has ${added.available}, and ${permits} were to be added`,
       );
     }
     return added.status === "added";
   }
 
-  /** @throws TypeError, RangeError for arguments that are wrong */
+  /** @throws TypeError, RangeError for wrong arguments */
   protected abstract sourceOf(asked: AskedPermits<Options>): PermitSource<Granted>;
 
   /**
-   * @param asking throws for arguments that are wrong
-   * @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say
-   * @param come what the call comes to, without permits when there were not enough in time; called in the caller's async context
+   * @param asking throws for wrong arguments
+   * @param defaultWaitMs how long to wait if the options do not say. Default: the client's `waitMs`
+   * @param come makes the call's result, without permits if there were not enough in time; called in the caller's async context
    */
   protected take<T, A extends AskedPermits<Options>>(
     asking: () => A,
@@ -167,7 +167,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     if (granted !== undefined) return granted;
     const wanted = `${permits === 1 ? "a permit" : `${permits} permits`} of "${this.name}"`;
     let seen = "";
-    if (available === "unset") seen = ", which nobody has set: call trySetPermits(n) first";
+    if (available === "unset") seen = ", which was never set: call trySetPermits(n) first";
     else if (available !== undefined) seen = ` (${available} available)`;
     throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }

@@ -7,34 +7,34 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Count } from "./count.js";
 
 /**
- * The states of a call, as those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, it has
+ * The states of a call, like those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, it has
  * what it wants; `over`, its time is up, or it may not wait; `cancelled`, `failed`.
  */
 type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "failed";
 
 /**
- * One call that wants something of a count, and so asks Redis: once, or as the head of a line of calls that want the same. An answer or a
- * wake-up calls the next step directly; only the caller has a promise. To make an error, and to leave the line, is left to the `then` of
- * that promise: it runs in the caller's async context, and after a signal or `close` has cancelled all calls of the line, so that none of
- * them asks in the place of another.
+ * One call for a semaphore or latch. It asks Redis once, or as the head of a line of calls with the same demand. An answer or a wake-up
+ * calls the next step directly; only the caller has a promise. Errors are made, and the line is left, in the `then` of that promise. It
+ * runs in the caller's async context, and after a signal or `close` has cancelled all calls of the line, so that none of them asks in place
+ * of another.
  * @see docs/internals/states.md#the-line
  */
 export abstract class CallInLine<T> {
   readonly count: Count;
   readonly waiter: Waiter;
-  /** Where it waits; undefined where it asks once. */
+  /** The line in which it waits; undefined if it asks only once. */
   protected line: WaitLine | undefined;
-  /** How often something was sent for it that may have had an effect. */
+  /** How many commands were sent for it that may have had an effect. */
   attempts = 0;
-  /** What has ended the wait. */
+  /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
-  /** Why it asks; undefined where it stands in no line. */
+  /** Why it asks; undefined if it is in no line. */
   protected news: WaitEnd | undefined;
   /** Whether it has asked or slept. */
   #hasBegun = false;
   #state: CallState = "waiting";
   #error: unknown;
-  /** Has the caller's promise go on. */
+  /** Makes the caller's promise continue. */
   #tell: (() => void) | undefined;
 
   constructor(count: Count, waiter: Waiter) {
@@ -42,20 +42,20 @@ export abstract class CallInLine<T> {
     this.waiter = waiter;
   }
 
-  /** Asks Redis. To be followed by {@link entered}, {@link refused} or {@link failed}, of which a call that has ended takes no notice. */
+  /** Asks Redis. Must be followed by {@link entered}, {@link refused} or {@link failed}; a call that has ended ignores these. */
   protected abstract ask(): void;
 
-  /** What the call comes to when it was neither cancelled nor failed. In the caller's async context. */
+  /** The result of a call that was neither cancelled nor failed. Runs in the caller's async context. */
   protected abstract come(): Promise<T> | T;
 
-  /** It was cancelled while what it has asked for is under way. */
+  /** It was cancelled while its question is under way. */
   protected abandon(): void {
-    // What only looks is of no consequence.
+    // A question that only reads has no effect.
   }
 
-  /** It has ended, and stands in no line. In the caller's async context. */
+  /** It has ended and left the line. Runs in the caller's async context. */
   protected left(): void {
-    // Nothing is to be done.
+    // Nothing to do.
   }
 
   protected get hasEntered(): boolean {
@@ -67,7 +67,7 @@ export abstract class CallInLine<T> {
   }
 
   /**
-   * @param awaited where to wait; undefined: it asks once
+   * @param awaited what to wait for; undefined: it asks once
    * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError, ClientClosedError
    */
   protected begin(awaited: Awaited | undefined): Promise<T> {
@@ -89,7 +89,7 @@ export abstract class CallInLine<T> {
     return this.come();
   };
 
-  /** Within the call of its waker, which must not fail by it. */
+  /** Runs inside the code that wakes the call, so it must not throw. */
   #askOrSleep(): void {
     const { line, waiter } = this;
     try {
@@ -125,7 +125,7 @@ export abstract class CallInLine<T> {
     if (this.isAsking) this.#end("entered");
   }
 
-  /** It can not have now what it wants. */
+  /** Its demand cannot be met now. */
   protected refused(): void {
     if (!this.isAsking) return;
     this.waiter.onCancel = undefined;
@@ -133,7 +133,7 @@ export abstract class CallInLine<T> {
     else this.#awake();
   }
 
-  /** A server that fails one call fails all. A wake-up that the call has used up otherwise is for the next in line. */
+  /** An unavailable server fails all calls of the line. Otherwise, the wake-up that the call has used goes to the next in line. */
   failed(error: unknown): void {
     const { line, waiter } = this;
     if (!this.isAsking && this.#state !== "waiting") return;
@@ -143,15 +143,18 @@ export abstract class CallInLine<T> {
     else line?.wake();
   }
 
-  /** An answer tells the call, and its line, that what they want is not there. @param askedMs when it was asked for, on the monotonic clock */
+  /**
+   * An answer tells the call, and its line, that their demand cannot be met. @param askedMs when the question was sent, on the monotonic
+   * clock
+   */
   protected told(askedMs: number): void {
     this.waiter.told();
     this.line?.answers.taken(askedMs);
   }
 
   /**
-   * Its time is up, or it may not wait. What it wants is not there only if Redis has said so since it began, to it or to its line.
-   * Otherwise it waits on to be told, for one command timeout at most, and then fails.
+   * Its time is up, or it may not wait. It reports that there was nothing for it only if Redis has said so, to it or to its line, since it
+   * began. Otherwise it waits for such an answer, one command timeout at most, and then fails.
    */
   protected giveUp({ waitsOn = true }: { readonly waitsOn?: boolean } = {}): void {
     const { waiter, line } = this;
@@ -175,7 +178,7 @@ export abstract class CallInLine<T> {
 
   #end(state: CallState): void {
     this.#state = state;
-    // What cancels its line, or the caller from now on, comes too late for this call.
+    // From now on, a cancelled line or caller comes too late for this call.
     this.waiter.onCancel = undefined;
     this.#tell?.();
   }

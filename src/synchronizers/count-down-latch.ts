@@ -11,40 +11,43 @@ import { CallInLine } from "./call-in-line.js";
 import { type Count, change, look } from "./count.js";
 
 /**
- * Lets those who wait go on once something has happened a number of times. May be used again when it is open.
+ * Lets waiters continue once something has happened a number of times. Reusable after it has opened.
  *
- * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
- * or not at all. They reject with `WrongTypeError` when the key is something else, and with `ClientClosedError` once the client
- * is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's RCountDownLatch.
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: the change has then happened once or not at all. They
+ * reject with `WrongTypeError` when the key holds something else, and with `ClientClosedError` once the client is closed. Wrong arguments
+ * are a `TypeError` or a `RangeError`. Source: Redisson's RCountDownLatch.
  */
 export interface CountDownLatch {
-  /** As the program called it. */
+  /** The name that the program uses. */
   readonly name: string;
 
   /**
-   * Closes the latch until it was counted down so many times, at least once.
-   * @returns false when it is closed already; its count stays
+   * Closes the latch until it has been counted down `count` times, at least once.
+   * @returns false if it is already closed; its count stays
    */
   trySetCount(count: number): Promise<boolean>;
 
-  /** Counts down by one, and opens the latch at zero; of no effect on an open one. Tried on behind the scenes. */
+  /**
+   * Counts down by one, and opens the latch at zero; no effect on an open latch. If Redis does not answer or refuses, it is repeated in the
+   * background.
+   */
   countDown(): Promise<void>;
 
-  /** How often it is yet to be counted down; 0 when it is open. */
+  /** How many times it must still be counted down; 0 when it is open. */
   getCount(): Promise<number>;
 
   /**
-   * Waits until the latch is open, or deleted, for as long as `waitMs` says, by default for ever.
+   * Waits until the latch is open or deleted, at most `waitMs`, by default for ever.
    * @returns false when the time ran out
    * @throws the signal's reason when it aborts
    */
   await(options?: WaitOptions): Promise<boolean>;
 
-  /** Opens the latch by removing it. @returns false when it was open */
+  /** Opens the latch by removing it. @returns false if it was open */
   delete(): Promise<boolean>;
 }
 
-/** As far as scripts count exactly. */
+/** The highest number that scripts count exactly. */
 const HIGHEST_COUNT = Number.MAX_SAFE_INTEGER;
 
 /** A latch in Redis. */
@@ -137,7 +140,7 @@ class LatchWait extends CallInLine<boolean> {
       .catch((error: unknown) => this.failed(error));
   }
 
-  /** One answer serves all that waited when it was asked for. */
+  /** One answer serves all calls that were waiting when the question was sent. */
   #opened(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) waiter.serve();
     // What came meanwhile asks at once.

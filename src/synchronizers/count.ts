@@ -20,7 +20,7 @@ import type { Shortfall } from "../runtime/replication.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import type { CountIdentity } from "../threads/permit-holds.js";
 
-/** What nobody owns: the permits of a semaphore, or the count of a latch. */
+/** A number without an owner: the permits of a semaphore, or the count of a latch. */
 export interface Count extends CountIdentity {
   readonly client: Client;
 }
@@ -28,31 +28,28 @@ export interface Count extends CountIdentity {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** A decision, and how it came about. */
+/** A decision, with the facts about its command. */
 export type Decided<Told extends Decision> = Told & {
   readonly sentAt: Instant;
   /** Whether a copy of the command may still arrive. */
   readonly repeated: boolean;
-  /** Set when fewer replicas have it than the client requires. */
+  /** Set if fewer replicas than required have it. */
   readonly shortfall?: Shortfall;
 };
 
-/** What is to be decided by a request, and what hears of it. */
+/** A question that a request decides, with the callbacks for its outcome. */
 interface CountQuestion<Input, Told extends Decision> {
   readonly script: Script<Input, CountAnswer<Told>>;
   readonly patience: Patience;
   readonly context?: AsyncResource | undefined;
-  /** Made anew for each time that it is sent. */
+  /** Made again for each sending. */
   input(request: RepeatableRequest): Input;
   decided(decision: Decided<Told>): void;
   /** @param error UnavailableError, WrongTypeError, ClientClosedError */
   failed(error: unknown): void;
 }
 
-/**
- * Sends a request until it is answered or the time for it is over. Whatever becomes of the commands, it has its effect
- * once, or not at all.
- */
+/** Sends a request until it is answered or its time is up. Whatever happens to the commands, it takes effect once or not at all. */
 export class Deciding<Input, Told extends Decision> implements Command<Input, CountAnswer<Told>> {
   readonly key: string;
   readonly script: Script<Input, CountAnswer<Told>>;
@@ -119,20 +116,20 @@ export function decide<Input, Told extends Decision>(
   });
 }
 
-/** The latest command had no effect, but one before it may have had. */
+/** The latest command had no effect, but an earlier one may have had. */
 function unknownAfterAll(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
   const why = "refused; earlier attempts may have been applied";
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
-/** What is done about a change that others wait for. */
+/** How far a change that others wait for is pursued. */
 interface Persistence<Status> {
-  /** It is tried on behind the scenes when Redis did not answer or refused. Default: false. */
+  /** Whether it is repeated in the background if Redis does not answer or refuses. Default: false. */
   readonly goesOn?: boolean;
-  /** What else is done there, once that is decided of which the caller did not hear. Does not reject. */
+  /** Runs in the background after a decision that the caller does not hear of. Does not reject. */
   readonly after?: (status: Status) => Promise<void>;
-  /** How it looks into the queue of the clients that wait for permits; undefined: it does not. */
+  /** How it looks into the queue of the clients that wait for permits; undefined: not at all. */
   readonly looks?: LookIntoQueue | undefined;
 }
 
@@ -158,7 +155,7 @@ export async function change<Input, Told extends Decision>(
     const { waiting = -1 } = decided;
     if (waiting > 0) count.client.lines.wasHeard(count.channel);
     else if (waiting === 0 && looks !== undefined) count.client.lines.hasLeft(count.channel, looks);
-    // A replica that takes over is to know of it as well.
+    // A replica that takes over must know of it too.
     if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
     else request.end(decided.repeated ? "copies" : "answer");
     return decided;
@@ -171,7 +168,7 @@ export async function change<Input, Told extends Decision>(
   }
 }
 
-/** Does something about a request again and again, behind the scenes, until it is answered or Redis has forgotten the request. */
+/** Repeats `work` for a request in the background until it is answered, or Redis has forgotten the request. */
 export function persist(
   { client }: Pick<Count, "client">,
   request: OpenRequest,
@@ -185,7 +182,7 @@ export function persist(
         isShort = shortfall !== undefined;
         if (!isShort) break;
       } catch (error) {
-        // A refusal tells nothing about the commands before it.
+        // A refusal says nothing about earlier commands.
         if (!(error instanceof UnavailableError)) break;
       }
       if (isShort && client.isClosing) break;
@@ -196,12 +193,12 @@ export function persist(
   });
 }
 
-/** Reads a count: 0 when there is none. @throws UnavailableError, WrongTypeError, ClientClosedError */
+/** Reads a count: 0 if there is none. @throws UnavailableError, WrongTypeError, ClientClosedError */
 export async function look(count: Count): Promise<number> {
   return (await read(count, countLook, { count: count.key })).value;
 }
 
-/** Asks something that changes nothing. @throws UnavailableError, WrongTypeError, ClientClosedError */
+/** Asks a question that changes nothing. @throws UnavailableError, WrongTypeError, ClientClosedError */
 export async function read<Input, Told extends Decision>(
   count: Count,
   script: Script<Input, CountAnswer<Told>>,

@@ -8,7 +8,7 @@ import type { Count } from "./count.js";
 import type { PermitSource } from "./permit-command.js";
 import { newIds } from "./permit-ids.js";
 
-/** How a permit-expirable semaphore gives permits to one call. */
+/** How a permit-expirable semaphore grants permits to one call. */
 export function leasedPermits(
   count: Count,
   permits: number,
@@ -28,7 +28,7 @@ export function leasedPermits(
       leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
     }),
     enter({ ids }: Lot, { ttlMs = -1, leftMs = -1, sentAt }) {
-      // Permits end with their semaphore. What a repeat has found is older than the repeat.
+      // Permits end with their semaphore. If a repeat finds an earlier grant, the lease is older than the repeat.
       const since: Since = {
         takenAt: sentAt,
         ...(ttlMs < 0 ? {} : { ttlMs }),

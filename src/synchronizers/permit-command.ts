@@ -16,31 +16,31 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Terms } from "../threads/terms.js";
 import { type Count, type Decided, Deciding, decide, persist } from "./count.js";
 
-/** The answer to a wish that was fulfilled. */
+/** The answer that permits were granted. */
 export type GrantedPermits = Extract<Decided<PermitDecision>, { readonly status: "granted" }>;
 
-/** How one kind of semaphore gives permits. */
+/** How one kind of semaphore grants permits. */
 export interface PermitSource<Granted> {
   readonly count: Count;
   readonly terms: Pick<Terms, "leaseMs" | "renewed" | "note">;
   readonly acquire: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly cancel: Script<PermitWish, CountAnswer<CancelledRequest>>;
-  /** What a call is given at once that wants no permits; undefined for any other. */
+  /** The immediate result of a call for no permits; undefined for any other call. */
   readonly nothing?: Granted | undefined;
   /** The permits of one attempt. */
   lot(): Lot;
-  /** They were granted. @returns undefined when their lease is over already */
+  /** Records granted permits. @returns undefined if their lease is already over */
   enter(lot: Lot, answer: GrantedPermits): Granted | undefined;
-  /** Nobody was told of them. */
+  /** Gives back permits that no caller has received. */
   giveBack(granted: Granted): Promise<void>;
-  /** What events tell of them. */
+  /** How events describe them. */
   describe(granted: Granted): string | undefined;
 }
 
-/** The call that wants the permits. */
+/** The call for the permits. */
 interface Asker {
   readonly source: Pick<PermitSource<unknown>, "count" | "acquire" | "cancel" | "lot">;
-  /** By this name permits are saved up for it. */
+  /** The name under which permits are saved up for it. */
   readonly owner: string;
   /** Once true, nothing is sent again for it. */
   readonly cancelled: boolean;
@@ -49,22 +49,22 @@ interface Asker {
   failed(error: unknown): void;
 }
 
-/** One attempt to take permits: a request of its own, and what takes back what that may bring. */
+/** One attempt to take permits: a request of its own, which can also take back what it was granted. */
 export class PermitCommand implements Patience {
   readonly script: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly patience: Patience = this;
   readonly context: AsyncResource | undefined;
   readonly leaseMs: number;
   readonly lot: Lot;
-  /** For how long permits are to be saved up when there are too few; 0: not at all. */
+  /** How long permits are saved up if there are too few; 0: not at all. */
   readonly saveMs: number;
-  /** How it enters the queue of the clients that wait; undefined where nobody is known to. */
+  /** How it enters the queue of waiting clients; undefined if no client is known to wait. */
   readonly queued: AskingLine | undefined;
   readonly #asker: Asker;
   readonly #room: Room;
   readonly #request: OpenRequest;
 
-  /** @param room taken for it already */
+  /** @param room that was already taken for this command */
   constructor(asker: Asker, saveMs: number, room: Room, queued: AskingLine | undefined) {
     const { count, acquire, lot } = asker.source;
     this.context = asker.waiter.context;
@@ -109,24 +109,24 @@ export class PermitCommand implements Patience {
     asker.failed(error);
   }
 
-  /** Its outcome is known. @param left as {@link OpenRequest.end} wants it */
+  /** Its outcome is known. @param left as for {@link OpenRequest.end} */
   end(left: "nothing" | "answer" | "copies"): void {
     this.#request.end(left);
   }
 
-  /** Makes Redis give back what it has brought, or refuse it when it comes yet. Behind the scenes. */
+  /** Makes Redis take back what it has granted, or refuse a copy that is still to come. Runs in the background. */
   takeBack(request: OpenRequest = this.#request): void {
     persist(this.#asker.source.count, request, () => this.#cancel(request));
   }
 
-  /** The same at once, where that can be had. Never rejects. */
+  /** Takes it back at once if possible. Never rejects. */
   async takeBackNow(): Promise<void> {
     await this.#cancel(this.#request, { replicated: false }).catch(() => undefined);
-    // A replica may have it nevertheless, and take over: it is to be told as well.
+    // A replica may still have it and take over: it must be told as well.
     this.takeBack();
   }
 
-  /** Nothing is to be saved up any more. */
+  /** Nothing needs to be saved up any more. */
   letGo(): void {
     const { client, key } = this.#asker.source.count;
     this.takeBack(client.requests.begin(key));

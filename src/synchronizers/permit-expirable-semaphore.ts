@@ -23,44 +23,43 @@ import { lateRelease, type Permits, PermitsLease, permitsNotHeld } from "./permi
 import { releaseByIds, releaseWhatIsLeft } from "./release-permits.js";
 
 /**
- * A number of permits, each of which is taken under an id and may have a lease: when that ends, the permit returns by itself.
+ * A number of permits. Each one is taken under an id and may have a lease: when the lease ends, the permit returns by itself.
  *
- * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
- * or not at all; a release is tried on behind the scenes. They reject with `WrongTypeError` when the key is something else, and
- * with `ClientClosedError` once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's
- * RPermitExpirableSemaphore.
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: the change has then happened once or not at all; a
+ * release is repeated in the background. They reject with `WrongTypeError` when the key holds something else, and with `ClientClosedError`
+ * once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's RPermitExpirableSemaphore.
  */
 export interface PermitExpirableSemaphore {
-  /** As the program called it. */
+  /** The name that the program uses. */
   readonly name: string;
 
   /**
-   * Sets how many permits there are, unless that was done before.
-   * @returns false when it was
+   * Sets the number of permits, unless it was set before.
+   * @returns false if it was
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
   /**
-   * Sets how many permits there are, those included that are taken. When more are taken, the number of available ones is
-   * negative until enough of them have returned.
+   * Sets the number of permits, including taken ones. If more are taken, the number of available permits is negative until enough have
+   * returned.
    */
   setPermits(permits: number): Promise<void>;
 
-  /** Changes how many permits are available, up or down, also below zero. */
+  /** Changes how many permits are available, up or down, even below zero. */
   addPermits(permits: number): Promise<void>;
 
   /**
-   * Takes permits, by default one, at most 1 000, waiting for as long as `waitMs` says, by default for ever. Without `leaseMs`
-   * and `watchdog` they are permanent, as in Redisson: should the process die, they never return.
-   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts
+   * Takes permits, by default one, at most 1 000. Waits at most `waitMs`, by default for ever. Without `leaseMs` and `watchdog` they are
+   * permanent, as in Redisson: if the process dies, they never return.
+   * @throws WaitTimeoutError when `waitMs` runs out; the signal's reason when it aborts
    */
   acquire(permits?: number, options?: PermitOptions): Promise<Permits>;
   acquire(options: PermitOptions): Promise<Permits>;
 
   /**
    * Takes permits if there are enough, by default without waiting, in one round trip.
-   * @returns null when there were not
-   * @throws as `acquire`, but for WaitTimeoutError
+   * @returns null if there were not enough
+   * @throws the errors of `acquire` except WaitTimeoutError
    */
   tryAcquire(permits?: number, options?: PermitOptions): Promise<Permits | null>;
   tryAcquire(options: PermitOptions): Promise<Permits | null>;
@@ -68,9 +67,9 @@ export interface PermitExpirableSemaphore {
   /**
    * Runs a body with permits and gives them back afterwards, however it ends.
    *
-   * Rejects with the body's own error if it threw. Else with LeaseLostError if the permits were lost while it ran: there may
-   * have been others at work in their place. A release that failed is told by the event `holdfast:lease:release-failed`.
-   * @throws as `acquire`
+   * Rejects with the body's own error if it threw. Otherwise rejects with LeaseLostError if the permits were lost while the body ran,
+   * because others may have taken them meanwhile. If the release fails, the event `holdfast:lease:release-failed` is published.
+   * @throws the errors of `acquire`
    */
   using<T>(body: (permits: Permits) => T | Promise<T>): Promise<T>;
   using<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<T>;
@@ -79,8 +78,8 @@ export interface PermitExpirableSemaphore {
 
   /**
    * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
-   * @returns whether the body was run, and what it returned
-   * @throws as `using`, but for WaitTimeoutError
+   * @returns whether the body ran, and its result
+   * @throws the errors of `using` except WaitTimeoutError
    */
   tryUsing<T>(body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
@@ -92,42 +91,41 @@ export interface PermitExpirableSemaphore {
   ): Promise<Tried<T>>;
 
   /**
-   * Gives permits back, whoever took them: all of them, or none. When Redis does not answer, leases of this client have these permits
-   * no more: they are given back behind the scenes, even if others of the ids turn out to be gone.
-   * @throws NotHeldError when one of the ids is unknown or its lease has ended
+   * Gives permits back, all or none, whichever call took them. When Redis does not answer, leases of this client no longer have these
+   * permits: they are given back in the background, even if others of the ids turn out to be gone.
+   * @throws NotHeldError if one of the ids is unknown or its lease has ended
    */
   release(ids: string | readonly string[]): Promise<void>;
 
   /**
    * As `release`.
-   * @returns false when one of the ids is unknown or its lease has ended; then no other was given back
+   * @returns false if one of the ids is unknown or its lease has ended; then no other was given back
    */
   tryRelease(ids: string | readonly string[]): Promise<boolean>;
 
-  /** How many permits are available; 0 when there is no semaphore. */
+  /** How many permits are available; 0 if there is no semaphore. */
   availablePermits(): Promise<number>;
 
   /** How many permits are taken. */
   acquiredPermits(): Promise<number>;
 
-  /** How many permits there are, taken ones included; 0 when there is no semaphore. */
+  /** How many permits there are, including taken ones; 0 if there is no semaphore. */
   getPermits(): Promise<number>;
 
   /**
-   * Lets leases end so many milliseconds from now, of permanent permits as well: all of them, or none. `Permits` of this client
-   * with these ids know their new end at once; those of other processes learn nothing, and trust a lease that is shortened here
-   * for too long.
-   * @returns false when one of the ids is unknown or its lease has ended; then no other was changed
+   * Makes leases end `leaseMs` from now, also those of permanent permits: all of them, or none. `Permits` of this client with these ids
+   * know their new end at once. Other processes are not told: they trust a lease that is shortened here for too long.
+   * @returns false if one of the ids is unknown or its lease has ended; then no other was changed
    */
   updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;
 
   /**
-   * Milliseconds until the lease of a permit ends; -1 of a permanent one.
-   * @throws NotHeldError when the id is unknown or its lease has ended
+   * Milliseconds until the lease of a permit ends; -1 for a permanent permit.
+   * @throws NotHeldError if the id is unknown or its lease has ended
    */
   getLeaseTime(id: string): Promise<number>;
 
-  /** Removes the semaphore, with all permits that are taken. @returns false when there was none */
+  /** Removes the semaphore, with all taken permits. @returns false if there was none */
   delete(): Promise<boolean>;
 }
 
@@ -223,7 +221,7 @@ export class LeasingSemaphore
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     const { permitSetLease } = await import("../protocol/later-count-scripts.js");
-    // From now on it may be the new lease that counts.
+    // From now on the new lease may apply.
     const doubts = client.permits.of(ids).map((hold) => [hold, hold.reletting(leaseMs)] as const);
     const setting = { count: key, channel, ids, leaseMs };
     try {
@@ -233,7 +231,7 @@ export class LeasingSemaphore
       }));
       for (const [hold, doubt] of doubts) {
         const isWhole = hold.ids.every((id) => ids.includes(id));
-        // Of permits some of which have a longer lease now, the others have theirs still.
+        // If only some permits of a hold have a longer lease now, the others still have theirs.
         if (status === "absent" || (!isWhole && leaseMs >= hold.terms.leaseMs)) hold.notRelet(doubt);
         else if (isWhole) hold.relet(doubt);
       }
@@ -267,7 +265,7 @@ export class LeasingSemaphore
     return leasedPermits(this.count, permits, options, (hold) => this.#release(hold));
   }
 
-  /** Releases what a call has taken. Twice is harmless. What is held may be lost a moment later: it is looked at first. */
+  /** Releases what a call has taken; a second call is harmless. The state is read first, because a hold may be lost a moment later. */
   async #release(hold: PermitHold): Promise<void> {
     if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
     else if (hold.state === "lost") {
@@ -300,7 +298,7 @@ export class LeasingSemaphore
     events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
   }
 
-  /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */
+  /** Permits that are no longer trusted may still be stored: released now, they do not keep others waiting until their lease ends. */
   #giveUp(hold: PermitHold): void {
     if (hold.dismissed) return;
     hold.dismissed = true;

@@ -4,8 +4,8 @@ import type { WaitLine } from "../runtime/wait-line.js";
 import type { Count } from "./count.js";
 
 /**
- * How the calls of one client that want equally many permits ask, where others are known to wait as well.
- * @returns undefined where nobody is known to
+ * How one client's calls for the same number of permits ask if others are known to wait as well.
+ * @returns undefined if none are known
  * @see docs/internals/waiting-queue.md#the-queue-of-a-semaphore
  */
 export function askingLine(
@@ -19,17 +19,17 @@ export function askingLine(
     line.ears?.mayStand();
     return { line: id, way: line.length > 1 ? "stays" : "stands", countsAll };
   }
-  // It does not hear its own channel yet, but leaves their permits to those that were told their turn.
+  // The line does not listen to its own channel yet, but leaves permits to clients that were told their turn.
   return waitedFor.has(channel) ? { line: id, way: "asks", countsAll } : undefined;
 }
 
-/** From now on a line stands in the queue, and is told its turn on a channel of its own. */
+/** From now on a line is in the queue, and is told its turn on its own channel. */
 export function joinPermitQueue({ client, channel }: Count, permits: number, line: WaitLine): void {
   line.ownChannel ??= clientChannel(channel, `${client.id}:${permits}`);
   line.ears?.relyOn(line.ownChannel);
 }
 
-/** Takes a line out of the queue of which no call waits any more. A call that comes meanwhile asks once more. */
+/** Removes a line without waiting calls from the queue. A call that comes meanwhile asks again. */
 export function leavePermitQueue({ client, key, channel }: Count, permits: number, line: WaitLine): void {
   const { ears } = line;
   if (ears === undefined || !ears.mayWait || line.head !== undefined) return;

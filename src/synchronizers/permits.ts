@@ -14,39 +14,38 @@ import type { AfterBody } from "../threads/threads.js";
 export interface Permits extends AsyncDisposable {
   /** The name of the semaphore. */
   readonly name: string;
-  /** One for each permit: 32 lower-case hexadecimal digits. Whoever has them may release the permits. */
+  /** One for each permit: 32 lower-case hexadecimal digits. Any code that has them may release the permits. */
   readonly ids: readonly string[];
-  /** Looks at the clocks, and so is true however long the event loop was blocked or the process stopped. */
+  /** Reads the clocks, so it is right even after a blocked event loop or a stopped process. */
   readonly state: HoldState;
   /**
-   * Aborts with a {@link LeaseLostError} when the permits are lost, never later than the end of the time for which their lease
-   * may be trusted. It does not abort when they are released.
+   * Aborts with a {@link LeaseLostError} when the permits are lost, at the latest when their lease may no longer be trusted. Does not abort
+   * when they are released.
    */
   readonly signal: AbortSignal;
-  /** Milliseconds for which the permits may surely be trusted; Infinity of permanent ones, 0 when they are over. */
+  /** Milliseconds for which the permits may be trusted; Infinity for permanent permits, 0 when they are over. */
   remainingMs(): number;
-  /** @throws LeaseLostError when the permits were lost; NotHeldError when they were released */
+  /** @throws LeaseLostError if the permits were lost; NotHeldError if they were released */
   assertHeld(): void;
   /**
-   * Gives the permits back. Twice is harmless.
-   * @throws NotHeldError when they were lost before; UnavailableError when Redis did not answer: the release is then tried on
-   * behind the scenes
+   * Gives the permits back. A second call is harmless.
+   * @throws NotHeldError if they were lost before; UnavailableError if Redis did not answer: the release is then repeated in the background
    */
   release(): Promise<void>;
 }
 
-/** Leased permits that somebody is to release, or to have, and that are not there. */
+/** The error for leased permits that are not held. */
 export function permitsNotHeld(name: string, why: string, options?: ErrorOptions): NotHeldError {
   return new NotHeldError(name, why, options, `permits of "${name}" are`);
 }
 
-/** Permits that are to be released after they were lost. */
+/** The error of a release of lost permits. */
 export function lateRelease(name: string, { loss }: PermitHold): NotHeldError {
   const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
   return permitsNotHeld(name, why, { cause: loss });
 }
 
-/** What a caller gets for leased permits. */
+/** The lease of permits, for their caller. */
 export class PermitsLease extends AnyLease implements Permits {
   readonly #hold: PermitHold;
   readonly #client: Client;

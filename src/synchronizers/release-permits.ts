@@ -3,8 +3,8 @@ import { type PermitRelease, permitRelease } from "../protocol/semaphore-scripts
 import { type Count, change, type Decided } from "./count.js";
 
 /**
- * Gives permits back, all or none; tried on behind the scenes when Redis did not answer or refused.
- * @param after what to do behind the scenes once it has been decided there, of which the caller does not hear
+ * Gives permits back, all or none; repeated in the background if Redis does not answer or refuses.
+ * @param after runs in the background after a decision that the caller does not hear of
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export function releasePermits(
@@ -23,7 +23,7 @@ export function releasePermits(
   );
 }
 
-/** As {@link releasePermits}, but what is left of them when some are gone. @returns false when some were */
+/** As {@link releasePermits}, but if some are gone, gives back the others. @returns false if some were gone */
 export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): Promise<boolean> {
   const releaseEach = async (status: PermitRelease["status"]) => {
     if (status === "absent" && ids.length > 1) await releaseOneByOne(count, ids);
@@ -34,9 +34,9 @@ export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): P
 }
 
 /**
- * As {@link releasePermits}, for ids that may be of several leases of this client, or of none. When the caller does not hear what
- * became of it, these leases have given up their permits, and no call releases them any more. So these permits are given back
- * behind the scenes even when others of the ids are gone.
+ * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. If the caller does not hear the outcome,
+ * these leases have given up their permits, and no other call releases them. So they are given back in the background even if others of the
+ * ids are gone.
  */
 export function releaseByIds(count: Count, ids: readonly string[]): Promise<Decided<PermitRelease>> {
   const { permits } = count.client;
@@ -50,10 +50,7 @@ async function releaseOneByOne(count: Count, ids: readonly string[]): Promise<vo
   await Promise.allSettled(ids.map((id) => releasePermits(count, [id])));
 }
 
-/**
- * Declares all leased permits of a client lost, and in the background gives them back if they are to be, and those with which
- * bodies run.
- */
+/** Declares all leased permits of a client lost. With `free`, also gives them back in the background, and the permits of running bodies. */
 export function releaseAllPermits(client: Client, free: boolean): void {
   if (free) for (const giveBack of client.inUse) client.inBackground(giveBack);
   for (const hold of client.permits.all()) {

@@ -1,35 +1,35 @@
 import type { Waiter } from "../runtime/waiter.js";
 
-/** A call that has waited for so long for several permits has them saved up for it. */
+/** After a call has waited this long for several permits, permits are saved up for it. */
 const SAVES_AFTER_MS = 1_000;
 /** Permits are saved up no longer than this for a call that does not ask again. */
 const SAVE_MS = 3_000;
-/** So often it asks again, so that two of its commands may be lost. */
+/** How often the call asks again: two of its commands may be lost. */
 export const ASKS_EACH_MS: number = SAVE_MS / 3;
 
 /**
- * When permits are saved up for one call. It goes by turns: for as long as it has waited before, and then for twice that not. Redis saves
- * nothing up for anybody for as long as the latest turn was, so that neither those who want few permits keep it out, nor it them when there
- * will never be so many, and others of its kind have their turns in between.
+ * When permits are saved up for one call. It takes turns: saving lasts as long as the call had waited before, and then pauses for twice
+ * that time. For as long as the latest turn was, Redis then saves nothing up for any call. So calls for few permits cannot keep this call
+ * out; it cannot keep them out for ever if there are never enough permits; and similar calls have their turns in between.
  */
 export class SavingTurns {
   readonly #waiter: Waiter;
   #turn: { readonly endMs: number; readonly lengthMs: number } | undefined;
-  /** All as the waiter's time. */
+  /** In the waiter's time, like all times here. */
   #savesFromMs = SAVES_AFTER_MS;
 
   constructor(waiter: Waiter) {
     this.#waiter = waiter;
   }
 
-  /** For how long permits are to be saved up, from now on. */
+  /** How long to save permits up, from now on. */
   get saveMs(): number {
     const { waitedMs } = this.#waiter;
     if (waitedMs < this.#savesFromMs) return 0;
     return this.#turn === undefined || waitedMs < this.#turn.endMs ? SAVE_MS : 0;
   }
 
-  /** Whether permits are saved up for it now. */
+  /** Records whether permits are saved up for the call now. */
   savedUp(saving: boolean): void {
     const { waitedMs } = this.#waiter;
     const turn = this.#turn;

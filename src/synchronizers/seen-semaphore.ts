@@ -9,7 +9,7 @@ import { MOST_PERMITS } from "./any-semaphore.js";
 import { type Count, change } from "./count.js";
 import { idsOf } from "./permit-ids.js";
 
-/** What an earlier look has seen of a semaphore, as `inspect` answers it. */
+/** The state of a semaphore that an earlier `inspect` returned. */
 interface SeenSemaphore {
   readonly name: string;
   readonly key: string;
@@ -19,16 +19,22 @@ interface SeenSemaphore {
   readonly takenCount?: number;
 }
 
-/** Which permits to give back by force. */
+/** The permits to release by force. */
 export interface ForceReleaseOptions {
-  /** Their ids, 1,000 at most; each must be among those that were seen. */
+  /** Their ids, at most 1,000; each must be among the seen ones. */
   readonly ids: readonly string[];
 }
 
-/** What has become of permits that were seen: available again; none of them was out any more; some were not, and nothing was done. */
+/**
+ * The outcome for seen permits. `released`: available again; `absent`: none was taken any more; `changed`: some were not, and nothing was
+ * done.
+ */
 export type ForceReleaseOutcome = "released" | "absent" | "changed";
 
-/** What has become of a semaphore that was seen: it has so many permits; it is not there; it had another number, and nothing was done. */
+/**
+ * The outcome for a seen semaphore. `set`: it has the new number of permits; `absent`: it does not exist; `changed`: it had another number,
+ * and nothing was done.
+ */
 export type SetPermitsOutcome = "set" | "absent" | "changed";
 
 const FORCE_RELEASE_OPTIONS = known<ForceReleaseOptions>("option", "forceRelease", { ids: true });
@@ -36,8 +42,8 @@ const LEASED = "permit-expirable-semaphore";
 const COUNTED = "semaphore-or-latch";
 
 /**
- * Gives back permits that an earlier look has seen, all of them or none. No id is ever used twice: a permit that was taken since is another.
- * @throws TypeError, RangeError for what was not seen; InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+ * Gives back permits that an earlier look has seen, all or none. Ids are never reused: a permit taken since then has another id.
+ * @throws TypeError, RangeError for ids that were not seen; InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function forceRelease(
   client: Client,
@@ -53,7 +59,7 @@ export async function forceRelease(
   const unseen = ids.find((id) => !shownIds.has(id));
   if (unseen !== undefined)
     throw new TypeError(
-      `forceRelease needs ids of permits that the state has in taken, got ${shown(unseen)}`,
+      `forceRelease needs ids of permits in the taken list of the state, got ${shown(unseen)}`,
     );
   const count = countOf(client, seen, LEASED);
   const { name, key, channel } = count;
@@ -62,7 +68,7 @@ export async function forceRelease(
     const decided = await change(count, permitRelease, (request) => ({ count: key, request, channel, ids }));
     if (decided.status === "absent") return decided.absent === ids.length ? "absent" : "changed";
   } catch (error) {
-    // What was perhaps given back is not believed any more.
+    // Permits that may have been given back are no longer trusted.
     if (error instanceof UnavailableError && error.outcomeUnknown)
       for (const hold of holds) hold.lose("stolen");
     throw error;
@@ -74,8 +80,8 @@ export async function forceRelease(
 }
 
 /**
- * Changes how many permits a semaphore has, if it has as many as an earlier look has seen.
- * @throws as {@link forceRelease}
+ * Changes the number of permits of a semaphore if it is still the number that an earlier look has seen.
+ * @throws the errors of {@link forceRelease}
  */
 export async function setPermitsSeen(
   client: Client,
@@ -100,10 +106,10 @@ function countOf(client: Client, { name, key: given }: SeenSemaphore, kind: stri
   return count;
 }
 
-/** As it may come from a program without types, or from text that was parsed. */
+/** The state may come from untyped code or from parsed text. */
 function checkState(method: string, state: unknown, kinds: readonly string[]): void {
   const wrong = (wanted: string, value: unknown) =>
-    new TypeError(`${method} needs ${wanted}, as holdfast.inspect(name) answers it, got ${shown(value)}`);
+    new TypeError(`${method} needs ${wanted}, as holdfast.inspect(name) returns it, got ${shown(value)}`);
   if (typeof state !== "object" || state === null) throw wrong("the state of a semaphore", state);
   const { name, key, kind, available, taken, takenCount } = state as Partial<
     Record<keyof SeenSemaphore, unknown>

@@ -18,44 +18,43 @@ import { change, look } from "./count.js";
 import type { PermitSource } from "./permit-command.js";
 
 /**
- * A number of permits that any process may take and give back. Nobody owns them: a process that dies with permits does not
- * give them back. For that there is the {@link PermitExpirableSemaphore}.
+ * A number of permits that any process may take and give back. They have no owner: a process that dies does not give its permits back; use
+ * a {@link PermitExpirableSemaphore} for that.
  *
- * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
- * or not at all; a release is tried on behind the scenes. They reject with `WrongTypeError` when the key is something else, and
- * with `ClientClosedError` once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's
- * RSemaphore.
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: the change has then happened once or not at all; a
+ * release is repeated in the background. They reject with `WrongTypeError` when the key holds something else, and with `ClientClosedError`
+ * once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's RSemaphore.
  */
 export interface Semaphore {
-  /** As the program called it. */
+  /** The name that the program uses. */
   readonly name: string;
 
   /**
-   * Sets how many permits there are, unless that was done before.
-   * @returns false when it was
+   * Sets the number of permits, unless it was set before.
+   * @returns false if it was
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
   /**
-   * Takes permits, by default one, waiting for as long as `waitMs` says, by default for ever.
-   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts
+   * Takes permits, by default one. Waits at most `waitMs`, by default for ever.
+   * @throws WaitTimeoutError when `waitMs` runs out; the signal's reason when it aborts
    */
   acquire(permits?: number, options?: WaitOptions): Promise<void>;
   acquire(options: WaitOptions): Promise<void>;
 
   /**
    * Takes permits, by default one, if there are enough, by default without waiting, in one round trip.
-   * @returns false when there were not
-   * @throws as `acquire`, but for WaitTimeoutError
+   * @returns false if there were not enough
+   * @throws the errors of `acquire` except WaitTimeoutError
    */
   tryAcquire(permits?: number, options?: WaitOptions): Promise<boolean>;
   tryAcquire(options: WaitOptions): Promise<boolean>;
 
   /**
-   * Runs a body with permits and gives them back afterwards, however it ends. Rejects with the body's own error if it threw. A
-   * release that failed is told by the event `holdfast:lease:release-failed`. Permits of a body that still runs when the client
-   * is closed come back only with `releaseHeld: true`.
-   * @throws as `acquire`
+   * Runs a body with permits and gives them back afterwards, however it ends. Rejects with the body's own error if it threw. If the release
+   * fails, the event `holdfast:lease:release-failed` is published. If the body still runs when the client is closed, its permits return
+   * only with `releaseHeld: true`.
+   * @throws the errors of `acquire`
    */
   using<T>(body: () => T | Promise<T>): Promise<T>;
   using<T>(permits: number, body: () => T | Promise<T>): Promise<T>;
@@ -64,40 +63,37 @@ export interface Semaphore {
 
   /**
    * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
-   * @returns whether the body was run, and what it returned
-   * @throws as `using`, but for WaitTimeoutError
+   * @returns whether the body ran, and its result
+   * @throws the errors of `using` except WaitTimeoutError
    */
   tryUsing<T>(body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
 
-  /**
-   * Gives permits back, by default one. Nobody checks who took them: it may also add some, or make a semaphore where there is
-   * none.
-   */
+  /** Gives permits back, by default one. Does not check which process took them: it may also add permits, or create a semaphore. */
   release(permits?: number): Promise<void>;
 
   /**
-   * As `release`, but only where there is a semaphore.
-   * @returns false when there is none
+   * As `release`, but never creates a semaphore.
+   * @returns false if there is none
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 
-  /** Changes how many permits are available, up or down, also below zero. */
+  /** Changes how many permits are available, up or down, even below zero. */
   addPermits(permits: number): Promise<void>;
 
-  /** Takes all permits that are available. @returns how many */
+  /** Takes all available permits. @returns how many */
   drainPermits(): Promise<number>;
 
-  /** How many permits are available; 0 when there is no semaphore. */
+  /** How many permits are available; 0 if there is no semaphore. */
   availablePermits(): Promise<number>;
 
-  /** Removes the semaphore. @returns false when there was none */
+  /** Removes the semaphore. @returns false if there was none */
   delete(): Promise<boolean>;
 }
 
-/** Nothing but a release brings the permits back. */
+/** The permits return only by a release. */
 const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false, note: undefined };
 
 type SemaphoreBody<T> = () => T | Promise<T>;
@@ -172,7 +168,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     return tally === undefined ? added : this.#counted(tally, added, permits);
   }
 
-  /** A release without an answer goes on in the background, and so counts as done. */
+  /** A release without an answer continues in the background, so it counts as done. */
   async #counted(tally: Tally, added: Promise<boolean>, permits: number): Promise<boolean> {
     try {
       const isAdded = await added;
@@ -223,7 +219,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     };
   }
 
-  /** What was deleted meanwhile is not made again. Never rejects. */
+  /** Does not create a semaphore that was deleted meanwhile. Never rejects. */
   async #giveBack(permits: number): Promise<void> {
     try {
       await this.releaseIfExists(permits);

@@ -2,25 +2,27 @@ import { Forgotten } from "../environment.js";
 import { events } from "../events.js";
 import type { HoldState, Subject } from "./held.js";
 
-/** A hold, as far as it has to be known here. */
+/** The part of a hold that this module needs. */
 export interface Forgettable {
   readonly state: HoldState;
   /** The lock or semaphore and the holder, for messages and events. */
   readonly about: Subject;
   /** Milliseconds since the acquisition was sent. */
   readonly heldMs: number;
-  /** Whether it can be released without its lease. */
+  /** Whether it can be released without its lease object. */
   readonly isReachable: boolean;
-  /** Its index among the young leases; "registered" once a collection has met its lease; undefined when it has none, or is over. */
+  /**
+   * Its index among the young leases; "registered" after its lease has survived a collection; undefined if it has no lease, or has ended.
+   */
   cradle: number | "registered" | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */
   forget(): void;
 }
 
 /**
- * Forgets a hold when its lease object is garbage collected, as no code can release it then. The registry keeps the hold, which must not
- * refer to its lease: that would never be collected. Once it is over it may: the frames of what has found its loss have the lease, and so
- * may listeners of its signal. So it is unregistered then.
+ * Forgets a hold when its lease object is garbage collected, because no code can release it then. The registry references the hold, so the
+ * hold must not reference its lease: the lease would never be collected. An ended hold may reference it: the stack frames of its loss do,
+ * and so may listeners of its signal. So a hold is unregistered at its end.
  */
 const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
@@ -31,7 +33,7 @@ const forgotten = new Forgotten((hold: Forgettable) => {
 
 /**
  * Leases that have not survived a garbage collection yet, each with its hold at the same index. Only survivors are registered: most leases
- * are released before the next collection, and that would have to look at each registered one, and could free nothing of it before.
+ * are released before the next collection. That collection would have to visit each registered lease, and could free none of them.
  */
 const leases: object[] = [];
 const holds: Forgettable[] = [];
@@ -48,8 +50,8 @@ const collected = new Forgotten<undefined>(() => {
 });
 
 /**
- * Watches the lease object that a hold is released through. The hold is forgotten with it: as a rule two full garbage collections after its
- * last use.
+ * Watches the lease object through which a hold is released. The hold is forgotten when the lease is collected: usually two full garbage
+ * collections after its last use.
  */
 export function guard(lease: object, hold: Forgettable): void {
   if (hold.isReachable) return;
@@ -65,7 +67,7 @@ export function guard(lease: object, hold: Forgettable): void {
   collected.register({}, undefined);
 }
 
-/** As {@link guard}, for a lease that may be garbage already: it is registered at once, as the list above would keep it alive. */
+/** As {@link guard}, for a lease that may already be garbage: it is registered at once, because the list above would keep it alive. */
 export function guardOld(lease: object, hold: Forgettable): void {
   if (!hold.isReachable) register(lease, hold);
 }
@@ -75,7 +77,7 @@ function register(lease: object, hold: Forgettable): void {
   hold.cradle = "registered";
 }
 
-/** The hold is over. */
+/** The hold has ended. */
 export function unguard(hold: Forgettable): void {
   const at = hold.cradle;
   if (at === undefined) return;

@@ -1,10 +1,10 @@
-/** The values of no holds. */
+/** The result for no holds. */
 export const NO_VALUES: readonly number[] = [];
 
 /**
- * One value for each of the first holds of a stay, in the order in which Redis counts them.
+ * One value for each of the first `count` holds of a stay, in the order in which Redis counts them.
  * @param live in the order of their numbers
- * @param value gets undefined where there is no hold under that number any more
+ * @param value gets undefined if no hold has that number any more
  */
 export function bySlot<H extends { readonly slot: number }>(
   live: readonly H[],

@@ -11,14 +11,14 @@ interface StayOfChain {
   readonly field: string;
   inRedis: ServerRecord;
   chain: Chain | undefined;
-  /** Its lease is about to be written. */
+  /** Called before a command that writes its lease. */
   renewing(): void;
-  /** Redis names it now, with a lease that was asked for at `sentAt`. */
+  /** Redis now has its field, with a lease that was requested at `sentAt`. */
   named(sentAt: Instant): void;
   loseAll(reason: LossReason): void;
 }
 
-/** The one hold of such a stay. */
+/** The only hold of such a stay. */
 export interface Holder {
   readonly stay: StayOfChain;
   readonly state: HoldState;
@@ -27,8 +27,8 @@ export interface Holder {
 }
 
 /**
- * A lock that passes from call to call of one client without being free in between. One record says what Redis has of all
- * stays of the chain, and belongs to the latest of them.
+ * A lock that passes from call to call of one client without being free in between. One record describes what Redis has of all stays of the
+ * chain; it belongs to the latest stay.
  * @see docs/internals/states.md#hand-over
  */
 export class Chain {
@@ -46,7 +46,7 @@ export class Chain {
     this.sinceMs = sinceMs;
   }
 
-  /** One more holder has the lock, and the one before it has left. Their stays exchange their records. */
+  /** The next holder has the lock, and the one before it has left. Their stays swap their records. */
   pass(next: Holder): void {
     invariant(!this.isOver, "a lock is handed over that is being freed");
     const { stay: before } = this.latest;
@@ -61,7 +61,7 @@ export class Chain {
     this.followers += 1;
   }
 
-  /** The latest holder leaves. @returns the fields that its release has to free: Redis has one of them */
+  /** The latest holder leaves. @returns the fields that its release must free: Redis has one of them */
   leave(): readonly string[] {
     const { stay } = this.latest;
     this.isOver = true;

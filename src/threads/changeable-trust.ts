@@ -4,14 +4,14 @@ import { leaseEnd, makeTerms } from "./terms.js";
 import { Trust } from "./trust.js";
 
 /**
- * Trust in a lease that a command may set anew. While that is under way, and where its outcome is not known, the shorter lease is trusted.
+ * Trust in a lease that a command may change. While the command is under way, and if its outcome is unknown, the shorter lease is trusted.
  * @see docs/internals/states.md#extending-a-lease
  */
 export abstract class ChangeableTrust extends Trust {
   /**
    * A command is about to change the lease: until its outcome is known, the shorter of the two leases is trusted, and the watchdog does not
    * renew it.
-   * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
+   * @returns the doubt, for `relet` or `notRelet` once the outcome is known; if it stays unknown, for neither
    */
   reletting(leaseMs: number): Doubt {
     const end = this.#endOf(leaseMs, now(this.clock));
@@ -26,27 +26,27 @@ export abstract class ChangeableTrust extends Trust {
   relet(doubt: Doubt): void {
     this.letLapse();
     this.endsAt(doubt.end);
-    // Redis may carry out a change that is still under way before this one or after it: no doubt is trusted for longer than this lease.
+    // Redis may run another change under way before or after this one: no doubt is trusted for longer than this lease.
     this.doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }
 
-  /** The lease is what it was. */
+  /** The lease is unchanged. */
   notRelet(doubt: Doubt): void {
     this.doubts?.remove(doubt);
     if (this.isRenewed && this.state === "held") this.resumed();
     this.moved();
   }
 
-  /** A command is about to be sent that sets a fixed lease to `leaseMs` from then on. */
+  /** A command is about to set a fixed lease to `leaseMs` from then on. */
   extending(leaseMs: number): void {
     this.reletting(leaseMs);
     if (this.doubts !== undefined) this.doubts.extensionMs = leaseMs;
   }
 
   /**
-   * The lease was set by a command that was sent at `sentAt`. A copy of an earlier command may still arrive after it, and leave only
-   * `copiesTtlMs`: for so long the lease is trusted at most, until it was written once more.
+   * A command sent at `sentAt` has set the lease. A copy of an earlier command may still arrive after it and leave only `copiesTtlMs`: the
+   * lease is trusted no longer than that until it was written again.
    */
   extended(leaseMs: number, sentAt: Instant, copiesTtlMs: number): void {
     if (this.checkMs() === 0) return;
@@ -60,17 +60,17 @@ export abstract class ChangeableTrust extends Trust {
     this.moved();
   }
 
-  /** It is not known whether the lease was set: the shorter one is trusted until it was written once more. */
+  /** It is unknown whether the lease was set: the shorter one is trusted until it was written again. */
   notExtended(): void {
     if (this.doubts !== undefined) this.doubts.extensionMs = undefined;
   }
 
-  /** True while Redis may lack its own lease: it was granted or handed over, or an extension has an outcome that is not known. */
+  /** True while Redis may lack its own lease: it was granted or handed over, or the outcome of an extension is unknown. */
   get lacksLease(): boolean {
     return this.provisional || this.doubts?.isEmpty === false;
   }
 
-  /** Its lease was written once more, and no earlier command can change that any more. */
+  /** Its lease was written again, and no earlier command can change it any more. */
   rewritten(): void {
     if (this.doubts === undefined || this.checkMs() === 0) return;
     this.doubts = undefined;

@@ -6,28 +6,28 @@ import type { Instant } from "../runtime/instant.js";
 import type { Held } from "./held.js";
 import type { Trust } from "./trust.js";
 
-/** What a new server is asked about, and a renewal writes. */
+/** The part of a hold that questions to a new server, and renewals, use. */
 type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isRenewed" | "believedMs"> & {
   readonly slot: number;
 };
 
-/** The part of a stay that asks a new server, after a failover or the move of a slot, whether it has the stay's holds. */
+/** The part of a stay that asks a new server, after a failover or a slot move, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
   /** The server that is known to have its holds. */
   place = "";
-  /** The key has another server by now, which has not confirmed the holds yet. */
+  /** True while the key has a new server that has not confirmed the holds yet. */
   isMoved = false;
 
   abstract readonly lock: Held;
-  /** The fields of which Redis has one for this stay. */
+  /** The fields for this stay, of which Redis has one. */
   abstract readonly fields: readonly string[];
   /** The holds that are neither released nor lost, in order of acquisition. */
   abstract readonly live: readonly ConfirmableHold[];
   abstract loseAll(reason: LossReason): void;
 
-  /** How often holds have ended, or were given other numbers. */
+  /** How many times holds have ended or were renumbered. */
   abstract readonly changes: number;
-  /** Whether a command is under way after which Redis has other holds. */
+  /** Whether a command is under way that changes the holds in Redis. */
   abstract readonly isChanging: boolean;
 
   get key(): string {
@@ -69,7 +69,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The `changes` that the answer to a command made up now is about; undefined while another command is changing the holds. */
+  /** The `changes` that the answer to a command made now is about; undefined while another command is changing the holds. */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

@@ -5,17 +5,17 @@ import type { Watchdogs } from "../runtime/watchdogs.js";
 import type { TellLoss } from "./held.js";
 import type { Occupancy } from "./occupancy.js";
 
-/** What a stay needs of its client. */
+/** The services that a stay gets from its client. */
 export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
-  /** Renew the holds: those of shared locks have watchdogs of their own. */
+  /** Renew the holds. Shared locks have watchdogs of their own. */
   readonly watchdogs: Watchdogs;
   /** How many stays have live holds of each lock. */
   readonly occupancy: Occupancy;
-  /** Undefined where one server has all keys and never changes. */
+  /** Undefined if one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
   readonly tellLoss: TellLoss;
-  /** Is told each time that a stay may be over; harmless twice. */
+  /** Called each time a stay may have ended; harmless if called twice. */
   over(stay: Stay): void;
 }

@@ -2,13 +2,13 @@ import { earlier, type Instant } from "../runtime/instant.js";
 
 /** A lease that a command under way sets: the outcome is not known yet. */
 export interface Doubt {
-  /** When the trust in it ends, if it does. */
+  /** When the trust in it ends, if the command has run. */
   readonly end: Instant;
 }
 
 /** The leases that commands under way set: until their outcome is known, the shortest of them is trusted. */
 export class Doubts {
-  /** The lease that a command under way sets, in milliseconds: Redis is to keep the key for so long. */
+  /** The lease that an extension under way sets, in milliseconds: Redis must keep the key at least that long. */
   extensionMs: number | undefined;
   #open: { end: Instant }[] = [];
 
@@ -31,7 +31,7 @@ export class Doubts {
     for (const doubt of this.#open) doubt.end = earlier(doubt.end, end);
   }
 
-  /** The earliest of their ends and this. */
+  /** The earliest of their ends and this one. */
   earliest(end: Instant): Instant {
     return this.#open.reduce((first, doubt) => earlier(first, doubt.end), end);
   }

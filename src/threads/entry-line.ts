@@ -1,6 +1,6 @@
 import type { Waiter } from "../runtime/waiter.js";
 
-/** The waiters that want to enter a stay once more, in order of arrival, each with its `mayEnter`: false while another body excludes it. */
+/** The waiters that want to re-enter a stay, in order of arrival, each with its `mayEnter`: false while another body excludes it. */
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
@@ -17,7 +17,7 @@ export class EntryLine {
     this.#waiting.delete(waiter);
   }
 
-  /** Skips waiters that are blocked on a running body: that body's own calls would otherwise wait behind them, for ever. */
+  /** Skips waiters that are blocked on a running body: that body's own calls would otherwise wait behind them for ever. */
   isFirst(waiter: Waiter): boolean {
     for (const [earlier, mayEnter] of this.#waiting) {
       if (earlier === waiter) return true;
@@ -31,7 +31,7 @@ export class EntryLine {
   }
 }
 
-/** One that throws is about to leave the line. */
+/** A waiter whose check throws is about to leave the line. */
 function isTrue(mayEnter: () => boolean): boolean {
   try {
     return mayEnter();

@@ -10,26 +10,29 @@ export interface Held {
   readonly key: string;
   readonly id: string;
   readonly channel: string;
-  /** Whether the clients that wait for it stand in a queue in Redis. */
+  /** Whether its waiting clients have a queue in Redis. */
   readonly queues: boolean;
   readonly kind: HeldKind;
 }
 
 export interface HeldKind {
-  /** As events and errors call it. */
+  /** The name in events and errors. */
   readonly name: string;
-  /** What its field has behind the holder. */
+  /** The suffix of its field, after the holder. */
   readonly fieldEnding: string;
-  /** Whether several may hold it at once, each hold with a life of its own. */
+  /** Whether several owners may hold it at once, each hold with its own lease. */
   readonly shared: boolean;
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
-  /** Ends the last hold of a stay, but lets the key stay for a while; undefined where that is not possible. */
+  /** Ends the last hold of a stay but keeps the key for a while; undefined if not supported. */
   readonly keep: Script<ReleaseCall, readonly ReleaseAnswer[]> | undefined;
-  /** Where the clients that wait stand in a queue in Redis: its client has lost the lock, so that no release looks there any more. */
+  /**
+   * For a lock with a queue of clients in Redis: called when this client has lost the lock, so that none of its releases looks into the
+   * queue.
+   */
   leaveQueue?(lock: Held): void;
 }
 
-/** What is held, for messages and events. */
+/** The subject of messages and events about a hold. */
 export interface Subject extends AboutClient {
   readonly name: string;
   /** As the factory calls it. */
@@ -38,7 +41,7 @@ export interface Subject extends AboutClient {
   readonly holder: string;
 }
 
-/** Hears of each hold that is lost. */
+/** Called for each lost hold. */
 export type TellLoss = (of: { readonly key: string; readonly kind: string }, reason: LossReason) => void;
 
 export type HoldState = "held" | "released" | "lost";

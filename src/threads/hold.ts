@@ -5,11 +5,11 @@ import type { Custody } from "./custody.js";
 import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
-/** Where a hold comes from. */
+/** The origin of a hold. */
 export interface HoldOrigin extends Since {
-  /** True for a hold that `lock()` or `tryLock()` returned outside of `asThread()`: no body has it, so that no nested call re-enters it. */
+  /** True for a hold that `lock()` or `tryLock()` returned outside of `asThread()`: no body has it, so no nested call re-enters it. */
   readonly bare: boolean;
-  /** The fencing token, of a fenced lock. */
+  /** The fencing token of a fenced lock. */
   readonly token?: bigint | undefined;
   /** True for a hold that was handed over: the client has no answer yet that Redis has its field. */
   readonly unnamed?: boolean | undefined;
@@ -17,7 +17,7 @@ export interface HoldOrigin extends Since {
 
 type HoldServices = Pick<Custody<never>, "clock" | "alarms">;
 
-/** What a hold asks and tells its stay. */
+/** The part of a stay that its holds use. */
 interface StayOfHold {
   readonly lock: Held;
   readonly field: string;
@@ -30,7 +30,7 @@ interface StayOfHold {
 }
 
 /**
- * One acquisition of a lock, as `Hold` in stay.ts: this is what a hold does whatever its stay is like.
+ * One acquisition of a lock, as `Hold` in stay.ts; generic in its stay.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
@@ -41,14 +41,14 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   readonly token: bigint | undefined;
   /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
-  /** On the monotonic clock: until then Redis has the key that its release is to leave; 0: none. */
+  /** On the monotonic clock: until then Redis has the key that its release keeps; 0: none. */
   keptUntilMs = 0;
-  /** True once the caller has heard that the lease is lost by trying to release it. */
+  /** True once the caller has learned of the loss by trying to release the lease. */
   dismissed = false;
 
   /**
    * @param services of its client
-   * @param at this moment
+   * @param at the current time
    */
   constructor(stay: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
     super(terms, place, services.clock, services.alarms, at);
@@ -60,10 +60,11 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
 
   get about(): Subject {
     const { lock, field } = this.stay;
-    return { ...lock.client.about, name: lock.name, kind: lock.kind.name, holder: field };
+    const { clientId, server } = lock.client.about;
+    return { clientId, server, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
-  /** True under a chosen id: the program can unlock by the id alone. */
+  /** True under a chosen id: the program can unlock with only the id. */
   get isReachable(): boolean {
     return this.stay.thread.explicitId !== undefined;
   }
@@ -82,6 +83,6 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
     this.stay.lapsing();
   }
 
-  /** Never needed: only permits call {@link notRelet}. */
+  /** Never called: only permits use {@link notRelet}. */
   protected resumed(): void {}
 }

@@ -11,8 +11,8 @@ const tellers = new OfEnvironment(() => new Set<Weak<Teller>>());
 let isWrapped = false;
 
 /**
- * Calls `tellEnds` each time that `holdfast:lease:lost` gets a subscriber: leases that were taken before have no alarms yet.
- * @returns what ends that
+ * Calls `tellEnds` each time `holdfast:lease:lost` gets a subscriber, because earlier leases have no alarms yet.
+ * @returns a function that ends this
  */
 export function whenListened(teller: Teller): () => void {
   if (!isWrapped) wrapSubscribe();
@@ -23,16 +23,16 @@ export function whenListened(teller: Teller): () => void {
 }
 
 /**
- * Node has no event for a new subscriber, and a look now and then would take a timer for each client with fixed leases. So the
- * channel gets a `subscribe` of its own, which `diagnostics_channel.subscribe` calls as well. See decision 31.
+ * Node has no event for a new subscriber, and polling would take a timer for each client with fixed leases. So the channel gets its own
+ * `subscribe` method, which `diagnostics_channel.subscribe` also calls. See decision 31.
  */
 function wrapSubscribe(): void {
   isWrapped = true;
   const { leaseLost } = events;
-  // Another copy of this module has set it: ESM beside CommonJS.
+  // Another copy of this module has set it: an ES module beside CommonJS.
   const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
   leaseLost.subscribe = (listener) => {
-    // With its first subscriber the channel changes its prototype, and its `subscribe` with that.
+    // With its first subscriber the channel changes its prototype, and with it its `subscribe`.
     const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
     subscribe.call(leaseLost, listener);
     for (const teller of tellers.current) teller.deref()?.tellEnds();

@@ -1,11 +1,11 @@
 import { invariant } from "../invariant.js";
 
-/** At least so many entries may be zero. */
+/** The number of zero entries that are always kept. */
 const FEW_EMPTY = 64;
 
 /**
- * How many stays of a client have live holds of each lock. An entry stays in the map at zero: to delete one with each release
- * would cost more, see decision 23.
+ * How many stays of a client have live holds of each lock. An entry stays in the map at zero, because deleting one with each release would
+ * cost more; see decision 23.
  */
 export class Occupancy {
   #stays = new Map<string, number>();

@@ -12,7 +12,7 @@ import { ChangeableTrust } from "./changeable-trust.js";
 import type { Subject, TellLoss } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
-/** A semaphore, or a latch. */
+/** A semaphore or a latch. */
 export interface CountIdentity {
   readonly client: { readonly about: AboutClient };
   /** As the factory calls it. */
@@ -21,7 +21,7 @@ export interface CountIdentity {
   readonly name: string;
   /** The key in Redis. */
   readonly key: string;
-  /** Where its waiters listen. */
+  /** The channel of its waiters. */
   readonly channel: string;
 }
 
@@ -29,7 +29,7 @@ interface PermitServices {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
-  /** Undefined where one server has all keys and never changes. */
+  /** Undefined if one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
   readonly tellLoss: TellLoss;
 }
@@ -39,12 +39,12 @@ export class PermitHolds {
   readonly #services: PermitServices;
   readonly #byId = new Map<string, PermitHold>();
   /**
-   * The lease object was garbage collected. A hold goes on while its signal is in use. Permits that are renewed are left to run out;
-   * permits with a fixed lease may be released elsewhere, by their ids.
+   * Called when a lease object was garbage collected. A hold stays while its signal is in use. Renewed permits are left to expire; permits
+   * with a fixed lease may be released elsewhere, by their ids.
    */
   readonly #forgotten = new Forgotten((hold: PermitHold) => {
     if (hold.isObserved) return;
-    // Its permits may have been released elsewhere: the end of its lease is then not told as a loss.
+    // Its permits may have been released elsewhere: the end of its lease is then not reported as a loss.
     if (hold.isReachable) hold.release();
     else this.remove(hold);
   });
@@ -53,7 +53,7 @@ export class PermitHolds {
     this.#services = services;
   }
 
-  /** Records permits that Redis has granted. @returns undefined when their lease is over already */
+  /** Records permits that Redis has granted. @returns undefined if their lease is already over */
   add(count: CountIdentity, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
     const { clock, alarms, watchdog, confirmations } = this.#services;
     const at = now(clock);
@@ -66,12 +66,12 @@ export class PermitHolds {
     return hold;
   }
 
-  /** Forgets the hold with its lease. */
+  /** Forgets the hold when its lease object is collected. */
   keepWith(lease: object, hold: PermitHold): void {
     this.#forgotten.register(lease, hold, hold);
   }
 
-  /** Those to which at least one of these permits belongs. */
+  /** The holds that have at least one of these permits. */
   of(ids: readonly string[]): readonly PermitHold[] {
     return [...new Set(ids.flatMap((id) => this.#byId.get(id) ?? []))];
   }
@@ -111,10 +111,10 @@ interface Origin {
   readonly holds: PermitHolds;
 }
 
-/** The permits that one call has taken, for as long as they may be believed. */
+/** The permits that one call has taken, with the time for which they may be trusted. */
 export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
   readonly count: CountIdentity;
-  /** True once the caller has heard that the permits are lost by trying to release them. */
+  /** True once the caller has learned of the loss by trying to release the permits. */
   dismissed = false;
   watchdog: Watchdog | undefined;
   underRenewal = false;
@@ -125,12 +125,12 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
   readonly #holds: PermitHolds;
   /** How many releases of some of the permits are under way. */
   #releases = 0;
-  /** How often some of the permits were about to be released. */
+  /** How many times a release of some of the permits has begun. */
   #changes = 0;
-  /** The same when the latest renewal was made up; undefined when a release was under way. */
+  /** `#changes` when the latest renewal was made; undefined if a release was under way. */
   #renewedChanges: number | undefined;
 
-  /** @param at this moment */
+  /** @param at the current time */
   constructor({ count, ids, terms, since, holds }: Origin, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
     super(terms, since, clock, alarms, at);
     this.count = count;
@@ -156,13 +156,13 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
     return !this.terms.renewed;
   }
 
-  /** Some of the permits are about to be released by their ids. To be followed by `releasedSome`. */
+  /** Some of the permits are about to be released by their ids. Must be followed by `releasedSome`. */
   releasingSome(): void {
     this.#releases += 1;
     this.#changes += 1;
   }
 
-  /** @param gone those that it has no more */
+  /** @param gone the permits that it no longer has */
   releasedSome(gone: readonly string[]): void {
     this.#releases -= 1;
     const left = this.ids.filter((id) => !gone.includes(id));

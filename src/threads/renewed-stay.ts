@@ -6,29 +6,29 @@ import { ConfirmableStay } from "./confirmable-stay.js";
 import type { ServerRecord } from "./server-record.js";
 import type { Trust } from "./trust.js";
 
-/** What a renewal is about. */
+/** The part of a hold that renewals use. */
 type RenewedHold = Trust & { readonly slot: number };
 
 /** The part of a stay that a watchdog keeps alive. */
 export abstract class RenewedStay extends ConfirmableStay implements Renewable {
-  /** Renews it; undefined while nothing is to be renewed. */
+  /** Renews it; undefined while nothing needs renewal. */
   watchdog: Watchdog | undefined;
-  /** A renewal of it is under way or to be tried again, so that a beat leaves it out. */
+  /** True while a renewal is under way or waits for the next try, so that a beat skips the stay. */
   underRenewal = false;
-  /** The `changes` when the latest renewal was made up; undefined when a command was under way. */
+  /** The `changes` when the latest renewal was made; undefined if a command was under way. */
   #renewedChanges: number | undefined;
 
   abstract override readonly live: readonly RenewedHold[];
-  /** As `live`, but some may be over: it looks at no clock, and changes nothing. */
+  /** As `live`, but some may have ended: reading it checks no clock and changes nothing. */
   abstract readonly held: readonly RenewedHold[];
   abstract readonly field: string;
   abstract readonly inRedis: ServerRecord;
-  /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
+  /** Calls `act` with each live hold; a hold that ends in the call leaves the list. @returns the remaining holds */
   protected abstract each(act: (hold: RenewedHold) => void): readonly RenewedHold[];
   /** The TTL that the key must have for these holds, in whole milliseconds of at least 1. */
   abstract neededMs(live: readonly RenewedHold[]): number;
 
-  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: fixed leases are written again as well. */
+  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: so fixed leases are written again too. */
   protected needsRenewal({ isRenewed }: RenewedHold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
@@ -36,7 +36,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   renewal(): Renewal {
     this.#renewedChanges = this.settledChanges;
     const { held } = this;
-    // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
+    // A JVM's watchdog may also shorten fixed leases, of the lock or of a single hold.
     const msOf = (hold?: RenewedHold) => (hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())));
     const holdMs = this.lock.kind.shared ? bySlot(held, this.inRedis.count, msOf) : NO_VALUES;
     return { key: this.key, holder: this.field, leaseMs: this.neededMs(held), holdMs };
@@ -55,7 +55,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   }
 
   gone(): boolean {
-    // A hold has ended since the renewal was made up, or a release overlapped it: its answer `lost` may be about a hold that was released.
+    // If a hold has ended since the renewal was made, or a release overlapped it, the answer `lost` may be about a released hold.
     if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
     this.loseAll(this.isMoved ? "server-changed" : "stolen");
     return true;

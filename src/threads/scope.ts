@@ -2,26 +2,26 @@ import type { HoldState } from "./held.js";
 import type { Hold, Stay } from "./stay.js";
 import type { Thread } from "./thread.js";
 
-/** The body of a hold. */
+/** A running body in a hold. */
 export interface Body {
   readonly lockId: string;
-  /** The hold as it is at the time. "to come": a joint lock is still acquiring it. */
+  /** The current hold. "to come": a joint lock is still acquiring it. */
   readonly find: () => Hold | "to come" | undefined;
-  /** Is not abandoned while the body runs. */
+  /** Kept alive while the body runs. */
   readonly lease: object;
 }
 
 /**
- * The stretch of a flow of async work in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and
- * everything it awaits. A scope that has ended is as good as none for a flow that outlives it.
+ * The part of an async flow in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and everything it awaits. For a
+ * flow that outlives its scope, the ended scope does not count.
  */
 export class Scope {
   readonly thread: Thread<Stay>;
-  /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
+  /** True for a scope that `asThread` opened, in which bare holds are on the path. */
   readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
   #body: Body | undefined;
-  /** Bare holds taken in `asThread`; undefined before the first, as most scopes never have one. */
+  /** Bare holds taken in `asThread`; undefined before the first, because most scopes never have one. */
   #taken: Set<Hold> | undefined;
   /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
   #leases: Map<Hold, object> | undefined;
@@ -45,7 +45,7 @@ export class Scope {
     this.#leases = undefined;
   }
 
-  /** Puts a bare hold on the path. To be called in the same step that makes it live. */
+  /** Puts a bare hold on the path. Call it in the same step that makes the hold live. */
   take(hold: Hold): void {
     this.#taken ??= new Set();
     for (const old of [...this.#taken]) if (!isPresent(old)) this.#forget(old);
@@ -58,13 +58,13 @@ export class Scope {
     this.#leases.set(hold, lease);
   }
 
-  /** The innermost hold of a lock that was taken bare in this very scope. */
+  /** The innermost hold of a lock that was taken bare directly in this scope. */
   innermostTaken(lockId: string, replaced?: Hold): Hold | undefined {
     if (this.#taken === undefined) return undefined;
     return [...this.#taken].reverse().find((hold) => counts(hold, lockId, replaced));
   }
 
-  /** True when the flow lies in this hold: it is held by this scope or by one around it. */
+  /** True if this scope, or one around it, has the hold. */
   covers(hold: Hold): boolean {
     for (const scope of this.#path()) {
       if (scope.#body?.find() === hold || scope.#taken?.has(hold)) return true;
@@ -73,8 +73,8 @@ export class Scope {
   }
 
   /**
-   * The innermost hold of a lock on the path, also one that was lost; undefined when none is.
-   * @param replaced a lost hold that does not count, nor does any that was lost with it
+   * The innermost hold of a lock on the path, even if it was lost; undefined if there is none.
+   * @param replaced a lost hold that does not count; nor do holds that were lost with it
    */
   holdOf(lockId: string, replaced?: Hold): Hold | undefined {
     for (const scope of this.#path()) {
@@ -84,7 +84,7 @@ export class Scope {
     return undefined;
   }
 
-  /** The leases that the bodies around the call have of some locks, also of those that were lost or released: the innermost first. */
+  /** The leases of some locks that the bodies around the call have, including lost and released ones: the innermost first. */
   *leasesOf(lockIds: readonly string[]): Iterable<object> {
     for (const scope of this.#path()) {
       if (scope.#body !== undefined && lockIds.includes(scope.#body.lockId)) yield scope.#body.lease;
@@ -127,7 +127,7 @@ function counts(hold: Hold, lockId: string, replaced: Hold | undefined): boolean
   return isPresent(hold, state) && (state === "held" || stay !== replaced?.stay);
 }
 
-/** A lost hold stands in the way of its thread until the caller has heard of the loss. */
+/** A lost hold blocks its thread until the caller has learned of the loss. */
 function isPresent(hold: Hold, state: HoldState = hold.state): boolean {
   return state === "held" || (state === "lost" && !hold.dismissed);
 }

@@ -5,20 +5,20 @@ import type { Threads } from "./threads.js";
 
 interface SelfWaitServices {
   readonly threads: Threads;
-  /** All calls of the client that wait. */
+  /** All waiting calls of the client. */
   waiting(): Iterable<Waiter>;
   after(delayMs: number, work: () => void): void;
 }
 
-/** Far longer than a lock should be held, and short enough for a developer who looks at a process that hangs. */
+/** Far longer than a lock should be held, and short enough for a developer who watches a hanging process. */
 const LONG_MS = 10_000;
-/** Told once: one warning is enough to find the mistake, and a busy process would repeat it for ever. */
+/** Warned once: one warning is enough to find the mistake, and a busy process would repeat it for ever. */
 const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
 
 /**
- * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without an
- * end. Which code has the lease cannot be known, so that this is no error. A lock that passes from call to call is no case of it: no lease
- * of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
+ * Warns of a call that may wait for itself: a call without a time limit behind a lease of its own client that the watchdog renews without a
+ * limit. It is unknown which code has the lease, so this is not an error. A lock that passes from call to call does not count: none of its
+ * leases lasts that long. Costs one check of all waiters every ten seconds, and nothing while no call waits for its own client.
  */
 export class SelfWaits {
   readonly #services: SelfWaitServices;
@@ -28,7 +28,7 @@ export class SelfWaits {
     this.#services = services;
   }
 
-  /** A call has found its own client in the way. */
+  /** A call has found that a holder of its own client has the lock. */
   suspect(waiter: Waiter, obstacle: OwnObstacle): void {
     if (environment.warned.has(CODE) || !waiter.isEndless) return;
     waiter.standsBehind(obstacle);
@@ -61,7 +61,7 @@ export class SelfWaits {
     if (leastMs < LONG_MS) this.#lookIn(leastMs);
   }
 
-  /** The holders that have a hold without an end, each with the outermost such hold. */
+  /** The holders that have a hold without a time limit, each with the outermost such hold. */
   #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
     const holds = new Map<string, Hold>();
     if (holders.size === 0) return holds;
@@ -79,8 +79,8 @@ function warn({ name, holder }: OwnObstacle): void {
   environment.warned.add(CODE);
   environment.warn(
     `a call has waited for ${LONG_MS / 1_000} s for lock "${name}", which a lease of this very client holds (${holder}). If that lease is ` +
-      "the caller's own, it waits for ever: call inside of lease.run() or using(), or pass { threadId: lease.threadId }. Told once for " +
-      "each process",
+      "the caller's own, it waits for ever: call inside lease.run() or using(), or pass { threadId: lease.threadId }. Reported once per " +
+      "process",
     { type: "HoldfastWarning", code: CODE },
   );
 }

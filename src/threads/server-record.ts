@@ -4,33 +4,33 @@ import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
 import type { Lowered, Step, WantedRecord } from "./wanted.js";
 
-/** So long after a lease no copy of a command is under way any more. */
+/** This long after a lease, no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
 
-/** What a release was answered; `late` changes nothing and is no answer. */
+/** The answer to a release; `late` changes nothing and does not count. */
 type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
 
 /**
- * What Redis has, or may have, of a stay. Commands may be lost, doubled or late, so that the stored count is known as an
- * interval only: it is between `lowestCount` and `highestCount` unless it was removed from outside (by force, or by its TTL). Pure: it gets
- * told what was sent and answered, and says what to send next.
+ * What Redis has, or may have, of a stay. Commands may be lost, duplicated or late, so the stored count is known only as an interval: from
+ * `lowestCount` to `highestCount`, unless it was removed from outside (by force, or by its TTL). Pure: it is told what was sent and
+ * answered, and says what to send next.
  *
- * A stored count that no live hold stands for is *tainted*: its acquisition was cancelled, answered too late or lost. Nothing is
- * asked for under the same field before it is gone, since the answer `held` would then be about the older acquisition.
+ * A stored count without a live hold is *tainted*: its acquisition was cancelled, answered too late or lost. Nothing is asked for under the
+ * same field before it is gone, because the answer `held` could be about the older acquisition.
  *
- * A stay that hands its lock over gives its record to the next stay: the record then also says which of their fields Redis may have.
+ * A stay that hands its lock over gives its record to the next stay: the record then also knows which of their fields Redis may have.
  * @see docs/internals/states.md#what-redis-has-of-a-stay
  */
 export class ServerRecord extends Turns {
-  /** The hold count that Redis has, or is to have by the release under way. Lost holds are in it until the next release. */
+  /** The hold count that Redis has, or will have after the release under way. Includes lost holds until the next release. */
   #count = 0;
-  /** The count that Redis has at least, while the lease lasts. */
+  /** The lowest count that Redis may have, while the lease lasts. */
   #lowest = 0;
-  /** The count that Redis may have at most: above `#count` while a command that lowers it may have been lost. */
+  /** The highest count that Redis may have: above `#count` while a command that lowers it may have been lost. */
   #highest = 0;
-  /** How often releases have lowered the count, each for all holds that were being released by then. */
+  /** How many times releases have lowered the count, each for all holds being released at that time. */
   #lowerings = 0;
-  /** When this client removed the field by force, on the monotonic clock: what was acquired before is gone as well. */
+  /** When this client removed the field by force, on the monotonic clock: earlier acquisitions are gone too. */
   #freedMs = 0;
   /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
   #copiesUntil: Deadline | undefined;
@@ -38,21 +38,21 @@ export class ServerRecord extends Turns {
   #copiesTtlMs = Number.POSITIVE_INFINITY;
   /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
   #longestLeaseMs = 0;
-  /** On the monotonic clock: from then on nothing can be there. */
+  /** On the monotonic clock: from this time on nothing can be stored. */
   #outlivedMs: number | undefined;
-  /** Whether a copy may arrive that lowers the count: it would take away what is asked for meanwhile. */
+  /** Whether a copy may arrive that lowers the count: it would release what is acquired meanwhile. */
   mayBeLowered = false;
-  /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
+  /** How long the key stays after the last hold is released; 0: the lock is freed. */
   keepForMs = 0;
-  /** The hold count that replicas may have, as they miss the latest release; 0: they miss nothing. */
+  /** The hold count that replicas may have because they miss the latest release; 0: they miss nothing. */
   #missed = 0;
-  /** Whether the field may stand in the queue of a fair lock, from where it may be given the lock. */
+  /** Whether the field may be in the queue of a fair lock, where it may be granted the lock. */
   #isQueued = false;
-  /** Redis has one of these fields; undefined: the stay's own, or none. */
+  /** Redis has one of these fields; undefined: the stay's own field, or none. */
   #names: readonly string[] | undefined;
-  /** Whether a command is to free all names, as no holder of the chain is left. */
+  /** Whether all names must be freed, because the chain has no holder left. */
   #namesAreLeft = false;
-  /** The {@link Reconciler} of locks/ that brings Redis to what is wanted; undefined while nothing is left to do. */
+  /** The {@link Reconciler} of locks/ that brings Redis to the wanted state; undefined while nothing is left to do. */
   reconciler: object | undefined;
 
   get count(): number {
@@ -63,7 +63,7 @@ export class ServerRecord extends Turns {
     return this.#lowest;
   }
 
-  /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
+  /** The highest hold count that Redis may have: a command that lowers it may have been lost. */
   get highestCount(): number {
     return this.#namesAreLeft ? 1 : Math.max(this.#highest, this.#missed);
   }
@@ -81,7 +81,7 @@ export class ServerRecord extends Turns {
     return this.#copiesUntil?.ms ?? 0;
   }
 
-  /** The shortest TTL that copies may write while {@link copiesUntilMs} has not passed: a longer lease may be shortened to it. */
+  /** The shortest TTL that copies may write before {@link copiesUntilMs}: a longer lease may be shortened to it. */
   get copiesTtlMs(): number {
     return this.#copiesTtlMs;
   }
@@ -90,22 +90,22 @@ export class ServerRecord extends Turns {
     return this.#longestLeaseMs;
   }
 
-  /** True when something may be there. */
+  /** True if Redis may have something of the stay. */
   get isPossible(): boolean {
     return this.#count > 0 || this.#copiesUntil !== undefined;
   }
 
-  /** True when Redis may have more than it is to have, now or later: a copy may arrive, or the field may be given the lock in a queue. */
+  /** True if Redis may have more than it should, now or later: a copy may arrive, or the field may be granted the lock in a queue. */
   get isDoubtful(): boolean {
     return this.#highest > this.#count || this.#isQueued || this.#copiesUntil !== undefined;
   }
 
-  /** True once nothing can be there any more, unless something was asked for since. */
+  /** True once Redis can have nothing any more, unless something was asked for since. */
   isOutlived(nowMs: number): boolean {
     return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
   }
 
-  /** False from a hand-over until the client has the answer that Redis has the latest holder's field, or that holder has left. */
+  /** False from a hand-over until an answer shows that Redis has the latest holder's field, or until that holder has left. */
   get isNamed(): boolean {
     return this.#names === undefined || this.#namesAreLeft;
   }
@@ -121,19 +121,19 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * What is to be sent so that Redis has what is wanted. One command is under way at a time, except for a last release, which may overtake a
-   * naming.
+   * The next command that brings Redis to the wanted state. Only one command is under way at a time, except that a last release may
+   * overtake a naming.
    */
   next({ holds, releases, goesOn }: WantedRecord): Step {
     const isLeft = holds.length === 0 && releases === 0;
     if (this.#names !== undefined) {
       if (this.#namesAreLeft || isLeft) return { does: "free-names" };
-      // The release that is under way frees all names.
+      // The release under way frees all names.
       return { does: holds.length === 0 ? "nothing" : "name" };
     }
     const keptCount = isLeft ? 0 : this.#count;
     const isLeftOver = this.#count > keptCount;
-    // Replicas hear of a stay that goes on by what is sent next.
+    // If the stay goes on, the next command also brings replicas up to date.
     const isToTell = this.#missed > 0 && keptCount === 0 && !goesOn;
     const isToWrite = holds.some(({ lacksLease }) => lacksLease);
     const isToRelease = isLeftOver || this.isDoubtful || isToTell || isToWrite;
@@ -141,8 +141,8 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * How a release lowers the count. A late copy of one that deletes a field does no harm if the field is never used again. A release that
-   * is sent while copies may arrive asks for the server's time, by which they are known to be too late.
+   * How a release lowers the count. A late copy of a release that deletes a field does no harm if the field is never used again. A release
+   * sent while copies may arrive asks for the server's time, which shows when they are too late.
    * @param goesOn whether something is asked for under the same field afterwards
    */
   lowered(keptCount: number, goesOn: boolean): Lowered {
@@ -157,19 +157,19 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * The acquisition was answered that it changed nothing.
-   * @param isProof whether no earlier copy can have changed anything either: `late` says nothing about one that was in time
+   * The answer to the acquisition was that it changed nothing.
+   * @param isProof whether no earlier copy can have changed anything either: `late` says nothing about a copy that was in time
    */
   refused(isProof: boolean): void {
     if (isProof && this.#copiesUntil === undefined && !this.#isQueued) this.#highest = this.#count;
   }
 
-  /** The acquisition was answered that the field stands in the queue of a fair lock. */
+  /** The answer to the acquisition was that the field is in the queue of a fair lock. */
   queued(): void {
     this.#isQueued = true;
   }
 
-  /** A hold is believed from now on: its acquisition was answered in time, or another client has given it the lock. */
+  /** A hold is trusted from now on: its acquisition was answered in time, or another client has granted it the lock. */
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;
@@ -178,17 +178,17 @@ export class ServerRecord extends Turns {
     this.#missed = 0;
   }
 
-  /** A hold's lease is about to be set anew. */
+  /** A hold's lease is about to be changed. */
   extends(leaseMs: number): void {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
-  /** The last hold is about to be released, and the key is to stay for so long. Until Redis has done that, each release does it. */
+  /** The last hold is about to be released, and the key stays for this long. Each release does this until Redis has done it. */
   keepsFor(ms: number): void {
     this.keepForMs = ms;
   }
 
-  /** The count is to be `keptCount` from now on, whatever becomes of the command that is sent for it. */
+  /** From now on the wanted count is `keptCount`, whatever happens to the command for it. */
   lowers(keptCount: number): void {
     invariant(keptCount >= 0 && keptCount <= this.#count, "a release would raise the hold count");
     this.#count = keptCount;
@@ -196,7 +196,7 @@ export class ServerRecord extends Turns {
     this.#lowerings += 1;
   }
 
-  /** A release to 0 was refused, or not even sent: Redis has what it had. */
+  /** A release to 0 was refused, or never sent: the count in Redis is unchanged. */
   keeps(count: number): void {
     this.#count = count;
   }
@@ -207,14 +207,14 @@ export class ServerRecord extends Turns {
     const left = isGone ? 0 : keptCount;
     this.#missed = isShort ? Math.max(this.#highest, this.#missed, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
-    // From now on only a copy of an acquisition can bring the field back, and that is freed at once.
+    // From now on only a copy of an acquisition can bring the field back, and that field is freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
     this.#highest = left;
   }
 
-  /** Redis was found to have nothing of what it was to have. */
+  /** Redis turned out to have nothing of the stay. */
   gone(): void {
     this.#count = 0;
     this.#lowest = 0;
@@ -228,8 +228,8 @@ export class ServerRecord extends Turns {
 
   /**
    * A command has an unknown outcome, or may have been sent twice.
-   * @param deadline its own
-   * @param ttlMs the shortest TTL that it may write in the place of a longer one. Default: it writes none
+   * @param deadline its deadline
+   * @param ttlMs the shortest TTL that it may write over a longer one. Default: it writes none
    * @param lowers whether it lowers the count
    */
   copyMayArrive(deadline: Deadline, ttlMs: number = Number.POSITIVE_INFINITY, lowers = false): void {
@@ -238,7 +238,7 @@ export class ServerRecord extends Turns {
     this.mayBeLowered ||= lowers;
   }
 
-  /** A server's clock has been seen. @param clock undefined when it is not known which server's */
+  /** A server's clock was read. @param clock undefined if the server is unknown */
   seenServer(clock: ServerClock | undefined, serverMs: number): void {
     if (this.#copiesUntil === undefined || clock === undefined) return;
     const until = this.#copiesUntil.on(clock, serverMs);
@@ -246,12 +246,12 @@ export class ServerRecord extends Turns {
     if (this.#copiesUntil === undefined) this.#noCopies();
   }
 
-  /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
+  /** Nothing more is asked for at present. @param nowMs on the monotonic clock */
   rests(nowMs: number): void {
     this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;
   }
 
-  /** There is surely nothing any more. */
+  /** Redis certainly has nothing any more. */
   empty(): void {
     this.#count = 0;
     this.#lowest = 0;
@@ -267,8 +267,8 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * The lock has passed to another stay, which this record belongs to from now on. Redis still has a field of the stay before it.
-   * @param field of the stay before
+   * The lock has passed to another stay, which owns this record from now on. Redis still has a field of the previous stay.
+   * @param field of the previous stay
    * @param leaseMs of the new holder
    */
   handedOver(field: string, leaseMs: number): void {
@@ -277,19 +277,19 @@ export class ServerRecord extends Turns {
     this.#names ??= [field];
   }
 
-  /** A command is sent that names the latest holder. @returns the fields that it replaces */
+  /** A command that names the latest holder is sent. @returns the fields that it replaces */
   naming(field: string): readonly string[] {
     const predecessors = this.names(field).filter((name) => name !== field);
     this.#names = [...predecessors, field];
     return predecessors;
   }
 
-  /** Redis has the field that was sent last. @param isLatest whether it is still that of the latest holder */
+  /** Redis has the field of the latest naming. @param isLatest whether that is still the latest holder's */
   named(field: string, isLatest: boolean): void {
     this.#names = isLatest ? undefined : [field];
   }
 
-  /** The holders of a chain have left without a command that frees their fields. What is asked for meanwhile finds the count 0. */
+  /** The holders of a chain have left without a command that frees their fields. Acquisitions meanwhile find the count 0. */
   namesLeft(): void {
     this.#namesAreLeft = true;
     this.#count = 0;

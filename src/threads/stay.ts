@@ -18,21 +18,21 @@ import type { WantedRecord } from "./wanted.js";
 
 /** One acquisition of a lock. */
 export type Hold = HoldOf<Stay>;
-/** Shared, as hardly any stay ever has any. */
+/** Shared, because hardly any stay has guests or companions. */
 const NOBODY: ReadonlySet<Stay> = new Set();
 const NO_HOLDS: Hold[] = [];
 
 /** Tells calls whose time is up whether what they want is taken. */
 export interface Telling {
-  /** Whether Redis has told others for the call, since it began, that the lock is taken. */
+  /** Whether an answer of Redis to another call of the line, sent since this call began, says that the lock is taken. */
   hasTold(waiter: Waiter): boolean;
-  /** Nothing has told: the call waits on for so long, until something does. @returns false where it can not */
+  /** No answer has told the call: it waits this long for one. @returns false if it cannot */
   waitOn(waiter: Waiter, ms: number): boolean;
 }
 
 /**
- * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
- * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
+ * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis, under a number that
+ * no other stay ever has, so that a late copy of an old command touches nothing new.
  * @see docs/internals/states.md#a-stay
  */
 export class Stay extends RenewedStay {
@@ -40,26 +40,26 @@ export class Stay extends RenewedStay {
   readonly lock: Held;
   readonly threadId: number;
   readonly field: string;
-  /** What Redis has of it. A stay that hands its lock over gives its record to the next one. */
+  /** What Redis has of it. A stay that hands its lock over gives its record to the next stay. */
   inRedis: ServerRecord = new ServerRecord();
   /** Whether a call is acquiring its first hold. */
   isBeginning = false;
-  /** How that call waits, which may tell those that wait for their turn behind it; undefined: it asks once. */
+  /** The way in which that call waits: it may tell calls that wait for their turn behind it. Undefined: it asks once. */
   waitsBy: Telling | undefined;
   /** How many of its holds are being released. */
   releases = 0;
-  /** How many calls have their turn to enter it once more. Those before their turn wait in `#line`. */
+  /** How many calls have their turn to re-enter it. Calls before their turn wait in `#line`. */
   entering = 0;
-  /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
+  /** The least lease for a further renewed hold: the watchdog keeps its period, and one TTL is written for all holds. */
   leastLeaseMs = 0;
-  /** Renews it once it is named: before, Redis has a field of another stay. */
+  /** Renews the stay once Redis has its field: before, Redis has a field of another stay. */
   #watchdogOnceNamed: Watchdog | undefined;
-  /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
+  /** The hand-overs that brought the lock here; undefined if a command acquired it. */
   chain: Chain | undefined;
-  /** The stays of the same joint lease, of any client: the id of one stands for all. */
+  /** The stays of the same joint lease, in any client: the id of one stands for all. */
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
-  /** The write stay beside which this read stay began, as one of its `#guests`: they wake each other's lines. */
+  /** The write stay beside which this read stay began. This stay is one of its `#guests`; they wake each other's lines. */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;
   /** The live holds, the outermost first. */
@@ -69,7 +69,7 @@ export class Stay extends RenewedStay {
   /** How many commands that change the field are under way or may still arrive. A stay begins with its acquisition. */
   #underWay = 1;
   #line: EntryLine | undefined;
-  /** Counts holds that have ended: an answer that was asked for before such an end may be about that hold. */
+  /** Counts holds that have ended: the answer to a question sent before such an end may be about that hold. */
   changes = 0;
 
   constructor(
@@ -104,7 +104,7 @@ export class Stay extends RenewedStay {
     return live;
   }
 
-  /** The live holds of this stay, of the read stays beside it, and of the write stay that it began beside. */
+  /** The live holds of this stay, of the read stays beside it, and of the write stay beside which it began. */
   company(): readonly Hold[] {
     const { live } = this;
     if (this.#guests === undefined && this.#host === undefined) return live;
@@ -116,7 +116,7 @@ export class Stay extends RenewedStay {
     return this.live.at(-1);
   }
 
-  /** True when it has no holds, and nothing is under way to Redis. */
+  /** True if it has no holds, and no command is under way. */
   get isIdle(): boolean {
     return this.#underWay === 0 && this.live.length === 0;
   }
@@ -126,7 +126,7 @@ export class Stay extends RenewedStay {
     return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());
   }
 
-  /** True when a live hold is all that there is, here and in Redis, and its release ends the stay for good. */
+  /** True if this live hold is the only one, here and in Redis, and its release ends the stay for good. */
   isAlone(hold: Hold): boolean {
     const live = this.#live;
     const { inRedis } = this;
@@ -138,15 +138,15 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * To be called before a command that changes the field; the stay is not over before `settled`.
-   * @param enters whether a call has its turn to enter the stay once more
+   * Call it before a command that changes the field; the stay does not end before `settled`.
+   * @param enters whether a call has its turn to re-enter the stay
    */
   unsettled(enters = false): void {
     this.#underWay += 1;
     if (enters) this.entering += 1;
   }
 
-  /** @param entered whether it ends the turn of a call that was to enter */
+  /** @param entered whether it ends the turn of a call that wanted to re-enter */
   settled(entered = false): void {
     this.#underWay -= 1;
     if (entered) this.entering -= 1;
@@ -154,14 +154,14 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
+  /** Records a hold that Redis has confirmed. @returns undefined if it has ended by `at` */
   add(terms: Terms, place: HoldOrigin, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Stay>(this, terms, place, this.#custody, at);
-    // Its answer may come when its lease is over already.
+    // The answer may come after the lease is over.
     if (hold.believedMs(at) === 0) return undefined;
     hold.slot = this.inRedis.count + 1;
-    // Most stays have one, for which a list that may grow would be too large.
+    // Most stays have only one hold; a growable list would be larger.
     if (this.#live.length === 0) {
       this.#live = [hold];
       this.#custody.occupancy.entered(this.lock.id);
@@ -182,7 +182,7 @@ export class Stay extends RenewedStay {
     return hold;
   }
 
-  /** Redis names it now, with a lease that was asked for at `sentAt`. */
+  /** Redis now has its field, with a lease that was requested at `sentAt`. */
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
@@ -194,7 +194,7 @@ export class Stay extends RenewedStay {
     return this.inRedis.names(this.field);
   }
 
-  /** Takes a hold off the live ones. From here on no renewal concerns it. */
+  /** Removes a hold from the live ones. From here on no renewal concerns it. */
   remove(hold: Hold): void {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
@@ -205,21 +205,21 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** One of the holds is not to be kept alive any more. */
+  /** One of the holds must not be kept alive any more. */
   lapsing(): void {
     if (this.#live.length > 0 && this.isAlive()) return;
     this.watchdog?.remove(this);
     this.leastLeaseMs = 0;
   }
 
-  /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
+  /** What Redis should have of it. @param goesOn whether something is asked for under the same field afterwards */
   wanted(goesOn: boolean): WantedRecord {
     const holds = this.live;
     const isReused = this.thread.explicitId !== undefined;
     return { holds, releases: this.releases, goesOn: goesOn || holds.length > 0 || isReused };
   }
 
-  /** Numbers the live holds without gaps. @returns how many they are: the hold count that Redis is to keep */
+  /** Numbers the live holds without gaps. @returns their number: the hold count that Redis should keep */
   keepLive(): number {
     this.changes += 1;
     const { live } = this;
@@ -227,13 +227,15 @@ export class Stay extends RenewedStay {
     return live.length;
   }
 
-  /** The TTL that the key must have for these holds. With none left the next command frees the lock: it must not fall before that. */
+  /**
+   * The TTL that the key must have for these holds. With none left, the next command frees the lock: the key must not expire before that.
+   */
   neededMs(live: readonly Pick<Hold, "neededMs">[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /** For how long Redis must keep each of the first `count` holds. One that is being released is kept as in {@link neededMs}. */
+  /** How long Redis must keep each of the first `count` holds. A hold that is being released is kept as in {@link neededMs}. */
   keptMs(count: number): readonly number[] {
     if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
@@ -249,16 +251,15 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * A command has found that Redis has nothing of it. A release that waits behind that command is to find the same, and so to tell its
-   * caller.
-   * @param releases how many of its releases know that already
+   * A command has found that Redis has nothing of it. A release waiting behind that command must find the same, and so tell its caller.
+   * @param releases how many of its releases already know
    */
   wasGone(releases: number): void {
     this.loseAll("stolen");
     if (this.releases <= releases) this.inRedis.gone();
   }
 
-  /** A hold tells that it is lost. */
+  /** Called by a lost hold. */
   lost(hold: Hold, loss: LeaseLostError): void {
     const holdCount = this.#live.length;
     const { reason, heldMs } = loss;
@@ -271,9 +272,9 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * Stands in line to enter once more, and asks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter.
-   * A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
-   * @throws what `mayEnter` throws
+   * Waits in line to re-enter, and checks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter. A
+   * waiter that enters must call {@link unsettled} first. Must be followed by {@link leaveEntryLine}.
+   * @throws the errors of `mayEnter`
    */
   isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {
     this.#line ??= new EntryLine();
@@ -281,12 +282,12 @@ export class Stay extends RenewedStay {
     return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);
   }
 
-  /** How many calls came before one that waits to enter once more. */
+  /** How many calls came before a call that waits to re-enter. */
   before(waiter: Waiter): number {
     return this.#line?.before(waiter) ?? 0;
   }
 
-  /** A hold that ends by itself wakes the line to enter as well. */
+  /** Makes holds that expire wake the entry line too. */
   watchCompany(): void {
     for (const hold of this.company()) hold.watch();
   }
@@ -296,11 +297,11 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** Looks at no clock: a hold that is found to have run out later changes the stay once more. */
+  /** Checks no clock: a hold that is later found to have expired changes the stay again. */
   #changed(): void {
     const host = this.#host;
     if (this.#underWay === 0 && this.#live.length === 0) {
-      // Under a chosen id, which the next stay has as well, it is not over while Redis may have something of it.
+      // The next stay under a chosen id has the same field: the stay does not end while Redis may have something of it.
       if (this.thread.explicitId !== undefined && this.inRedis.isPossible) {
         this.inRedis.rests(this.#custody.clock.monotonicMs());
       } else {

@@ -8,8 +8,8 @@ interface GivenSubject extends Pick<Subject, "name" | "kind" | "holder"> {
 }
 
 /**
- * A body inside what the client's option `around` runs. The call ends when both have ended: what the body has is kept until then, also
- * where `around` does not wait for the body.
+ * A body inside the client's option `around`. The call ends when both have ended: the body's hold is kept until then, even if `around` does
+ * not wait for the body.
  */
 export function surrounded<T>(
   around: Around,

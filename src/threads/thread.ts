@@ -1,13 +1,13 @@
-/** What a thread has to know of its stays. */
+/** The part of a stay that its thread needs. */
 interface StayOfThread {
   readonly lock: { readonly id: string };
   readonly isBeginning: boolean;
   readonly live: readonly unknown[];
 }
 
-/** One logical flow of work: the owner of locks. Most only ever have one stay, and for that no map is made. */
+/** One logical flow of work: the owner of locks. Most threads only ever have one stay, which needs no map. */
 export class Thread<S extends StayOfThread> {
-  /** The id that the caller chose; undefined for a thread of the client's own making. */
+  /** The id that the caller chose; undefined for a thread that the client made. */
   readonly explicitId: number | undefined;
   #only: S | undefined;
   #all: Map<string, S> | undefined;
@@ -17,8 +17,8 @@ export class Thread<S extends StayOfThread> {
   }
 
   /**
-   * What it holds or is acquiring of a lock. Under a chosen id also a stay that is still being cleaned up, as the next one has the same
-   * field in Redis.
+   * The stay in which it holds or acquires a lock. Under a chosen id this includes a stay that is still being cleaned up, because the next
+   * one has the same field in Redis.
    */
   stayIn(lockId: string): S | undefined {
     const stay = this.#latestIn(lockId);
@@ -31,7 +31,7 @@ export class Thread<S extends StayOfThread> {
     return this.#only?.lock.id === lockId ? this.#only : undefined;
   }
 
-  /** Its stays, one for each lock at most. */
+  /** Its stays, at most one for each lock. */
   *stays(): Iterable<S> {
     if (this.#only !== undefined) yield this.#only;
     if (this.#all !== undefined) yield* this.#all.values();
@@ -41,7 +41,7 @@ export class Thread<S extends StayOfThread> {
     return this.#only === undefined && (this.#all === undefined || this.#all.size === 0);
   }
 
-  /** In place of the stay in the same lock, if there is one. */
+  /** Replaces the stay in the same lock, if there is one. */
   put(stay: S): void {
     const { id } = stay.lock;
     if (this.#all === undefined && (this.#only === undefined || this.#only.lock.id === id)) {

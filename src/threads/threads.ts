@@ -13,28 +13,28 @@ import { Thread } from "./thread.js";
 const SMALLEST_SWEEP = 64;
 const NONE: readonly Stay[] = [];
 
-/** What follows a body, once its scope has ended. */
+/** What follows a body after its scope has ended. */
 export interface AfterBody {
   returned<T>(result: T): Promise<T>;
   threw(error: unknown): Promise<never>;
 }
 
-/** The threads of one client: says which thread a call belongs to, under which number, and in which scope. */
+/** The threads of one client: decides which thread a call belongs to, under which number, and in which scope. */
 export class Threads {
   readonly #clientId: string;
   readonly #custody: Custody<Stay>;
   /** The same for shared locks. */
   readonly #sharedCustody: Custody<Stay>;
-  /** Nothing enters it before the first scope: on Node 20 it makes every await of the process slower. */
+  /** Unused before the first scope: on Node 20 it slows down every await of the process. */
   readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
   readonly #explicit = new Map<number, Thread<Stay>>();
-  /** When `#explicit` has so many threads, `#sweep` looks for those that have nothing any more. */
+  /** When `#explicit` reaches this size, `#sweep` looks for threads without any stay. */
   #sweepAtSize = SMALLEST_SWEEP;
-  /** All stays, also those of a thread whose chosen number stands for a later thread by now. */
+  /** All stays, including those of a thread whose chosen number now belongs to a later thread. */
   readonly #stays = new Ring<Stay>();
-  /** Those under numbers of the client's own, from the first time that one is looked for by its number. */
+  /** The stays under numbers that the client made, filled at the first search by number. */
   #byNumber: Map<number, Stay> | undefined;
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
@@ -50,7 +50,7 @@ export class Threads {
     this.#sharedCustody = { ...this.#custody, watchdogs: sharedWatchdogs };
   }
 
-  /** The scope of the calling flow; undefined outside of any, also when the flow has outlived its own. */
+  /** The scope of the calling flow; undefined outside all scopes, or if the flow has outlived its scope. */
   get current(): Scope | undefined {
     if (!this.#scoped) return undefined;
     const scope = this.#scopes.getStore();
@@ -68,8 +68,8 @@ export class Threads {
   }
 
   /**
-   * Runs a body in a hold. The lease is kept for as long as the body runs.
-   * @param after what follows once the scope has ended. Default: the outcome of the body is the call's
+   * Runs a body in a hold. The lease is kept alive while the body runs.
+   * @param after what follows once the scope has ended. Default: the call has the outcome of the body
    */
   runIn<T>(hold: Body, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const found = hold.find();
@@ -77,7 +77,7 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
-  /** Runs a body outside of any hold of a lock. The client waits for it when it closes, and `kept` stays reachable until it ends. */
+  /** Runs a body that has no hold of a lock. The client waits for it when it closes, and `kept` stays reachable until it ends. */
   runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }
@@ -113,12 +113,12 @@ export class Threads {
     );
   }
 
-  /** Runs something outside of any scope. */
+  /** Runs a function outside all scopes. */
   outside<T>(body: () => T): T {
     return this.within(undefined, body);
   }
 
-  /** Runs something in a scope that was opened elsewhere; undefined: outside of any. */
+  /** Runs a function in a scope that was opened elsewhere; undefined: outside all scopes. */
   within<T>(scope: Scope | undefined, body: () => T): T {
     return this.#scoped ? this.#scopes.run(scope, body) : body();
   }
@@ -130,8 +130,8 @@ export class Threads {
   }
 
   /**
-   * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. Its acquisition is under way until
-   * {@link Stay.settled}.
+   * Begins a stay of a thread in a lock, under the number that the caller chose or a new one. Its acquisition is under way until {@link
+   * Stay.settled}.
    * @param host the write stay beside which a read stay begins
    */
   begin(thread: Thread<Stay>, lock: Held, host?: Stay): Stay {
@@ -149,12 +149,12 @@ export class Threads {
     return stay;
   }
 
-  /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
+  /** The thread for an id: the thread of a live lease, or one with a chosen id that holds something. */
   find(threadId: number): Thread<Stay> | undefined {
     return this.stay(threadId)?.thread ?? this.#explicit.get(threadId);
   }
 
-  /** The stay under a number of the client's own. */
+  /** The stay under a number that the client made. */
   stay(threadId: number): Stay | undefined {
     if (this.#byNumber === undefined) {
       const own = [...this.#stays].filter(({ thread }) => thread.explicitId === undefined);
@@ -168,15 +168,15 @@ export class Threads {
     return this.#stays;
   }
 
-  /** The stays in locks that several may hold at once, or in all others. */
+  /** The stays in shared locks, or in all others. */
   ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Stay[] {
     return [...this.stays()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
   /**
-   * The fields of a lock were removed in Redis: what they stood for is lost.
-   * @param beforeMs on the monotonic clock: a stay that was asked for later is left alone, as it may have begun after they were removed
-   * @returns whether there is one
+   * The fields of a lock were removed in Redis: their holds are lost.
+   * @param beforeMs on the monotonic clock: a stay that was requested later is left alone, because it may have begun after the removal
+   * @returns whether there is such a later stay
    */
   stolen(key: string, fields: readonly string[], beforeMs: number): boolean {
     let hasLater = false;
@@ -195,20 +195,20 @@ export class Threads {
   }
 
   /**
-   * The stays of other threads that exclude one which is about to begin.
-   * @param otherId the other lock of a pair, if it is one of a pair
+   * The stays of other threads that exclude a stay that is about to begin.
+   * @param otherId the other lock of the pair, if there is one
    */
   excludedBy({ lock: { id, kind }, thread }: Stay, otherId: string | undefined): readonly Stay[] {
     const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
-    // Stays of the same thread exclude nothing: it may have both locks of a pair, and may just be giving one back.
+    // Stays of the same thread exclude nothing: it may have both locks of a pair, and may be releasing one right now.
     return [...this.stays()].filter(
       (stay) => stay.thread !== thread && (stay.lock.id === otherId || (stay.lock.id === id && !kind.shared)),
     );
   }
 
-  /** Forgets stays under chosen ids that were lost, and never asked about again. */
+  /** Forgets stays under chosen ids that were lost and never asked about again. */
   #sweep(): void {
     for (const stay of [...this.stays()]) {
       if (!stay.isOutlived) continue;
@@ -223,12 +223,12 @@ export class Threads {
     thread.remove(stay);
     stay.unlink();
     if (thread.explicitId === undefined) this.#byNumber?.delete(threadId);
-    // The number may stand for a later thread already.
+    // The number may already belong to a later thread.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
   };
 }
 
-/** For most bodies, which are async functions, this is true; one that is not costs no promise of its own. */
+/** True for most bodies, which are async functions; a synchronous body costs no promise of its own. */
 export function isThenable<T>(result: T | Promise<T>): result is Promise<T> {
   return typeof (result as Partial<PromiseLike<T>> | null | undefined)?.then === "function";
 }

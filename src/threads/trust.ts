@@ -11,44 +11,44 @@ import type { HoldState, Subject } from "./held.js";
 import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
 
 /**
- * Something that was acquired, and the time during which that may be believed without asking Redis: until one lease, less a
- * margin, after the command was sent, on both clocks. Redis set the TTL later than that, and so keeps the field for longer.
- * `state` looks at the clocks each time, so that it is true however long the event loop was blocked. A loss is final.
+ * Something that was acquired, and how long it may be trusted without asking Redis: until one lease, less a margin, after the command was
+ * sent, on both clocks. Redis set the TTL later than that, and so keeps the field for longer. `state` reads the clocks each time, so it is
+ * right even after a blocked event loop. A loss is final.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export abstract class Trust implements Expiring, Forgettable {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
-  /** As abandonment.ts keeps it. */
+  /** Used by abandonment.ts. */
   cradle: number | "registered" | undefined;
-  /** Those of its acquisition, or of its latest extension. */
+  /** The terms of its acquisition, or of its latest extension. */
   terms: Terms;
   readonly takenAt: Instant;
   protected readonly clock: Clock;
   readonly #alarms: ExpiryAlarms;
-  /** When the newest confirmation was asked for. */
+  /** When the newest confirmation was requested. */
   #confirmedAt: Instant;
-  /** Answers to commands sent by then extend nothing: the hold was not there yet, or a newer confirmation has come. */
+  /** Answers to commands sent by then extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
-  /** When the trust in what Redis has confirmed ends, if that is not by its lease. */
+  /** When the trust in Redis' confirmation ends, if not by its lease. */
   #otherEnd: Instant | undefined;
-  /** By then it is over, however its lease is prolonged. */
+  /** At this time it ends, however its lease is prolonged. */
   readonly #latest: Instant;
-  /** Its server has changed: by then the new one has confirmed it, or it is over. */
+  /** Its server has changed: it ends at this time unless the new server confirms it before. */
   #confirmBy: Instant | undefined;
-  /** The leases that commands may have set, with an outcome that is not known. Hardly any hold ever has some. */
+  /** The leases that commands may have set, with an unknown outcome. Hardly any hold has some. */
   protected doubts: Doubts | undefined;
-  /** As it was found at the latest look at the clocks. */
+  /** The state at the latest check of the clocks. */
   #state: HoldState = "held";
-  /** Why it was lost; undefined while it was not. */
+  /** Why it was lost; undefined if it was not. */
   #loss: LeaseLostError | undefined;
-  /** A renewal was sent since the newest confirmation: an end that comes now is `unreachable`. */
+  /** A renewal was sent since the newest confirmation: if the lease ends now, the reason is `unreachable`. */
   #unconfirmed = false;
-  /** It was handed over or granted, and no answer says yet that Redis has its own lease. */
+  /** It was handed over or granted, and no answer has shown yet that Redis has its own lease. */
   #provisional = false;
-  /** It is not renewed any more, and runs out. */
+  /** It is no longer renewed, and expires. */
   #lapses = false;
-  /** Makes its signal; undefined until that is asked for. */
+  /** Creates its signal; undefined until the signal is used. */
   #abort: AbortController | undefined;
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
@@ -67,13 +67,13 @@ export abstract class Trust implements Expiring, Forgettable {
   /** The lock or semaphore and the holder, for messages and events. */
   abstract readonly about: Subject;
 
-  /** Whether it can be released without its lease. */
+  /** Whether it can be released without its lease object. */
   abstract readonly isReachable: boolean;
 
-  /** What its loss is told as. @param heldMs milliseconds from the acquisition to the loss */
+  /** The error for its loss. @param heldMs milliseconds from the acquisition to the loss */
   protected abstract lossOf(reason: LossReason, heldMs: number): LeaseLostError;
 
-  /** It is over. @param loss undefined when it was released */
+  /** It has ended. @param loss undefined if it was released */
   protected abstract ended(loss: LeaseLostError | undefined): void;
 
   /** From now on the watchdog must not renew it. */
@@ -97,7 +97,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#loss;
   }
 
-  /** Aborts when the lease is lost: at the first look at the hold after its end, or else by its alarm, in the next turn of the timers. */
+  /** Aborts when the lease is lost: at the first check of the hold after its end, or else by its alarm, in the next turn of the timers. */
   get signal(): AbortSignal {
     this.checkMs();
     if (this.#abort === undefined) {
@@ -108,23 +108,23 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#abort.signal;
   }
 
-  /** Whether the signal was asked for, so that a program may rely on it. */
+  /** Whether the signal was used, so that a program may rely on it. */
   get isObserved(): boolean {
     return this.#abort !== undefined;
   }
 
-  /** Sets an alarm, so that the hold ends in time although no code looks at it. */
+  /** Sets an alarm, so that the hold ends in time even if no code checks it. */
   watch(): void {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /** Sets an alarm for an end that comes although nothing fails, if the signal or the event was asked for. See decision 31. */
+  /** Sets an alarm for an end that comes without any failure, if the signal or the event is used. See decision 31. */
   tellEnd(): void {
     const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
-  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over, which this declares as a loss. */
+  /** Milliseconds for which it may be trusted from this moment on; 0 if it is over, which declares it lost. */
   checkMs(at?: Instant): number {
     const ms = this.believedMs(at);
     if (ms <= 0 && this.#state === "held") this.#ranOut();
@@ -144,7 +144,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return Math.max(ms, 0);
   }
 
-  /** When the trust in what Redis has confirmed ends. */
+  /** When the trust in Redis' confirmation ends. */
   get #end(): Instant {
     return this.#otherEnd ?? leaseEnd(this.terms, this.#confirmedAt);
   }
@@ -160,7 +160,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.terms.renewed && !this.#lapses && (this.doubts?.isEmpty ?? true);
   }
 
-  /** It is of no use any more, but not released: the watchdog does not renew it, and its lease runs out. */
+  /** It is no longer needed but not released: the watchdog stops renewing it, and its lease expires. */
   letLapse(): void {
     if (this.#lapses) return;
     this.#lapses = true;
@@ -168,13 +168,13 @@ export abstract class Trust implements Expiring, Forgettable {
     this.tellEnd();
   }
 
-  /** No code can release it any more. If its signal is in use, a program may rely on it until its lease runs out. */
+  /** No code can release it any more. If its signal is in use, a program may rely on it until its lease expires. */
   forget(): void {
     if (this.#abort === undefined) this.release();
     else this.letLapse();
   }
 
-  /** How long Redis is to keep the key for this hold alone, from now on. */
+  /** How long Redis must keep the key for this hold alone, from now on. */
   neededMs(): number {
     if (this.isRenewed) return this.terms.leaseMs;
     if (this.doubts?.extensionMs !== undefined) return this.doubts.extensionMs;
@@ -182,8 +182,8 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /**
-   * Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing.
-   * @param at this moment
+   * Redis has confirmed a lease that was requested at `sentAt`. A confirmation that comes too late changes nothing.
+   * @param at the current time
    */
   extend(sentAt: Instant, at?: Instant): void {
     if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.confirm(sentAt);
@@ -194,7 +194,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#provisional;
   }
 
-  /** The own lease of a hold that was granted or handed over has been written, by a command sent at `sentAt`. */
+  /** The own lease of a granted or handed-over hold has been written, by a command sent at `sentAt`. */
   confirmed(sentAt: Instant): void {
     if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);
   }
@@ -208,19 +208,19 @@ export abstract class Trust implements Expiring, Forgettable {
     this.#provisional = false;
   }
 
-  /** Its server has changed. It is lost unless the new one confirms it by then, and tells so by itself. */
+  /** Its server has changed. Unless the new server confirms it by then, it is lost, and an alarm reports that. */
   confirmBy(until: Instant): void {
     this.#confirmBy ??= until;
     this.#alarms.cancel(this);
     this.watch();
   }
 
-  /** The server that has its key now has confirmed it. Too late, it changes nothing. */
+  /** The server that now has its key has confirmed it. Too late, this changes nothing. */
   isThere(): void {
     if (this.checkMs() > 0) this.#confirmBy = undefined;
   }
 
-  /** Whether the server that has its key now has yet to confirm it. */
+  /** Whether the server that now has its key has yet to confirm it. */
   get isDoubtful(): boolean {
     return this.#confirmBy !== undefined;
   }
@@ -230,19 +230,19 @@ export abstract class Trust implements Expiring, Forgettable {
     this.#otherEnd = end;
   }
 
-  /** The end lies elsewhere now. */
+  /** The end has moved. */
   protected moved(): void {
     this.#alarms.moved(this);
     if (this.#state === "held") this.tellEnd();
   }
 
-  /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */
+  /** A renewal is sent: if the lease ends before it is confirmed, the server was unreachable. */
   renewing(): void {
     this.#unconfirmed = true;
     if (events.leaseLost.hasSubscribers) this.watch();
   }
 
-  /** The caller gives the hold back: from here on it is not trusted. */
+  /** The caller releases the hold: from here on it is not trusted. */
   release(): void {
     if (this.#state !== "held") return;
     this.#state = "released";
@@ -250,15 +250,15 @@ export abstract class Trust implements Expiring, Forgettable {
     this.ended(undefined);
   }
 
-  /** Loses it for this reason, unless its time was over before. */
+  /** Loses it for this reason, unless its time was already over. */
   lose(reason: LossReason): void {
     if (this.checkMs() > 0) this.#lost(reason, this.heldMs);
   }
 
-  /** A release has found that there was nothing to release any more: taken by force, unless its lease has ended meanwhile. */
+  /** A release has found nothing left to release: it was taken by force, unless its lease has ended meanwhile. */
   wasGone(): void {
     if (this.#state === "lost") return;
-    // What maxHoldMs ends stays in Redis until the lease ends.
+    // A hold that maxHoldMs has ended stays in Redis until its lease ends.
     const end = this.terms.maxHoldMs === undefined ? this.end : this.#end;
     if (leftMs(end, now(this.clock)) > 0) this.#lost("stolen", this.heldMs);
     else this.#ranOut();
@@ -266,7 +266,7 @@ export abstract class Trust implements Expiring, Forgettable {
 
   /** Its time is over, even if that is noticed only now. */
   #ranOut(): void {
-    // By the wall clock it may be over before that.
+    // By the wall clock it may have ended before that.
     this.#lost(this.#reasonOfEnd(), Math.min(this.end.monotonicMs - this.takenAt.monotonicMs, this.heldMs));
   }
 
@@ -288,9 +288,9 @@ export abstract class Trust implements Expiring, Forgettable {
   #reasonOfEnd(): LossReason {
     const endMs = this.end.monotonicMs;
     if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
-    // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
+    // It does not matter which of the two clocks has passed its end: both ends are equally far from the acquisition.
     if (endMs >= this.takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
-    // A renewal that is under way has no part in an end that it would not put off.
+    // A renewal under way does not matter for an end that it would not postpone.
     if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";
     return this.#unconfirmed ? "unreachable" : "expired";
   }

@@ -1,7 +1,7 @@
 import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.js";
 
 /**
- * What is worth knowing about a held lock: `stale`, each holder's client is gone, none tells of a fixed lease, and the TTL was seen to fall for
+ * Flags of a held lock. `stale`: each holder's client is gone, none reports a fixed lease, and the TTL was seen to fall for
  * longer than a watchdog needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never falls by itself; `fixed`,
  * no watchdog renews it; `max-hold`, its holder may not have it for longer than its `maxHoldMs`.
  */
@@ -25,7 +25,7 @@ export interface LockChange {
   readonly before: readonly ListedHolder[];
   /** How many calls wait. */
   readonly waiting: number;
-  /** Of what is lost: as `LeaseLostError.reason`, and the client that has lost it. */
+  /** For a lost hold: its `LeaseLostError.reason`, and the client that lost it. */
   readonly reason?: string;
   readonly client?: string;
 }
@@ -49,7 +49,7 @@ const LATE_MS = 1_000;
 export function staleAfterMs(ttlMs: number): number {
   return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);
 }
-/** How far a TTL may lie above what is left of the one before, as it is read over a network. */
+/** How much higher a TTL may be than the rest of the previous one, because it is read over a network. */
 const TOLERANCE_MS = 500;
 /** A loss of the same lock by the same client is the one before, when it seems to have happened so much later: looks and beats take a while. */
 const SAME_LOSS_MS = 2_000;

@@ -17,7 +17,7 @@ export interface LocksSeen {
   readonly unreadable: number;
 }
 
-/** What is used of a client. */
+/** The methods of a client that are used. */
 interface WatchedClient extends Pick<Holdfast, "fleet"> {
   locks(options: FindLocksOptions): FoundLocks;
 }
@@ -28,7 +28,7 @@ type FoundLocks = AsyncIterable<ListedLock> & { readonly unreadable?: number };
 const SHARE = 0.1;
 
 /**
- * Looks at the locks that are held or waited for, again and again, and tells what has changed. A lock that is taken and freed between two
+ * Reads the locks that are held or waited for repeatedly, and reports the changes. A lock that is taken and freed between two
  * looks is not seen. It ends with the loop over it, and sends nothing any more after that.
  * @throws TypeError, RangeError at once; in the loop what `locks` and `fleet` throw
  */

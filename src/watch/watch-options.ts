@@ -39,7 +39,7 @@ const WATCH_OPTIONS = known<WatchOptions>("option", "watchLocks", {
   clock: true,
 });
 
-/** Checks what is not checked by `locks()` and `fleet()`. @throws TypeError, RangeError */
+/** Checks the options that `locks()` and `fleet()` do not check. @throws TypeError, RangeError */
 export function watchSettings(options: WatchOptions): WatchSettings {
   checkObject("options", options, "{ everyMs: 2_000 }");
   const {

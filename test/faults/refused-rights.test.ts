@@ -63,7 +63,7 @@ describe("a user who lacks a right", () => {
     // Not every kind needs each of them.
     if (outcome instanceof UnavailableError) {
       expect(outcome).toMatchObject(refused);
-      expect(outcome.message).toContain("(the rights that are needed: docs/guide/servers.md)");
+      expect(outcome.message).toContain("(docs/guide/servers.md lists the required rights)");
       expect(await admin.exists(KEY)).toBe(0);
     } else {
       expect(await admin.pttl(KEY)).toBeGreaterThan(0);
@@ -136,7 +136,7 @@ describe("a user who lacks a right", () => {
       .getLock(KEY)
       .tryLock()
       .catch((failure: unknown) => failure);
-    expect(String(error)).toMatch(/\(the rights that are needed: docs\/guide\/servers\.md\)$/);
+    expect(String(error)).toMatch(/\(docs\/guide\/servers\.md lists the required rights\)$/);
   });
 });
 
@@ -148,7 +148,9 @@ test("a server that has renamed a command is told of by the error [own-88]", asy
     .getLock(KEY)
     .tryLock()
     .catch((failure: unknown) => failure);
-  expect(String(error)).toMatch(/\(a command was renamed that scripts need; .*docs\/guide\/servers\.md\)$/);
+  expect(String(error)).toMatch(
+    /\(a command that the scripts need was renamed; docs\/guide\/servers\.md lists the required commands\)$/,
+  );
   expect(await redis.exists(KEY)).toBe(0);
   await client.close();
   await destroyClient(redis);

@@ -125,7 +125,7 @@ describe("locks() on a real server", () => {
     const looks = redis.connect({}, { username: "small", password: "secret" }).holdfast;
     const search = listed(looks.locks({ sources: [source] }));
     await expect(search).rejects.toThrow(UnavailableError);
-    await expect(search).rejects.toThrow("the rights that are needed: docs/guide/servers.md");
+    await expect(search).rejects.toThrow("docs/guide/servers.md lists the required rights");
     await redis.plain.acl("DELUSER", "small");
     await redis.plain.del("lock");
   });

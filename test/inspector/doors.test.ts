@@ -126,12 +126,12 @@ describe("one request has one address:", () => {
   const free = `POST /locks?free=a HTTP/1.1`;
   const ofEvil = `Origin: http://evil.example\r\nHoldfast-Seen: ${digest}`;
   test.each([
-    ["no lock of this key is known", `${free}\r\nHost: evil.example\r\n${ofEvil}`],
-    ["two addresses", `${free}\r\nHost: evil.example\r\nHost: ops.example\r\n${ofEvil}`],
-    ["two addresses", `${free}\r\nHost: ops.example\r\nhost: ops.example\r\n${ofEvil}`],
-    ["two addresses", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
+    ["no lock with this key is known", `${free}\r\nHost: evil.example\r\n${ofEvil}`],
+    ["two hosts", `${free}\r\nHost: evil.example\r\nHost: ops.example\r\n${ofEvil}`],
+    ["two hosts", `${free}\r\nHost: ops.example\r\nhost: ops.example\r\n${ofEvil}`],
+    ["two hosts", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
     ["does not come from a page", `POST //evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
-    ["no lock of this key", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: evil.example\r\n${ofEvil}`],
+    ["no lock with this key", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: evil.example\r\n${ofEvil}`],
   ])("%s: %s [I4]", async (told, lines) => {
     const { time, locks } = open();
     const server = createServer((request, response) => locks.node(request, response));

@@ -82,7 +82,7 @@ describe.each(mounts)("mounted in %s", (name, mount) => {
     for (const response of [plain, full]) {
       expect([response.status, await response.json()]).toEqual([
         400,
-        { error: "no lock of this key is known" },
+        { error: "no lock with this key is known" },
       ]);
     }
     const foreign = { ...headers, "sec-fetch-site": "cross-site" };

@@ -159,7 +159,7 @@ describe("a free", () => {
     const before = looks.driver.names.length;
     expect(await free(world, "secret", digest)).toEqual({
       status: 400,
-      error: "no lock of this key is known",
+      error: "no lock with this key is known",
     });
     expect(looks.driver.names.length).toBe(before);
     expect(await detailOf(world, "secret")).toMatchObject({ lock: null, unlock: null, changes: [] });
@@ -177,7 +177,7 @@ describe("a free", () => {
     expect(lock?.kind).toBe("permit-expirable-semaphore");
     expect(await free(world, "s", lock?.seen ?? "")).toEqual({
       status: 400,
-      error: "it is no lock, and has no holder to be freed from",
+      error: "it is not a lock, so it has no holder to free it from",
     });
     await permit.release();
     time.server.flush();
@@ -223,7 +223,7 @@ describe("a free", () => {
     const freed = await ask("?free=a:lock", { method: "POST", headers });
     expect([freed.status, await freed.json()]).toEqual([
       400,
-      { error: "its name is not known: the nameMapper of this client is no prefix" },
+      { error: "its name is not known: the nameMapper of this client does more than add a prefix" },
     ]);
     locks.close();
   });

@@ -35,7 +35,7 @@ describe("inspector", () => {
     expect(() => inspector(holdfast, options as InspectorOptions)).toThrow(message);
   });
 
-  test("takes links whose placeholders stand behind the host, and a page's origin", () => {
+  test("takes links with placeholders only after the host, and a page's origin", () => {
     const { holdfast } = open();
     const links = { client: "https://grafana.example/d/pods?pod={labels.pod}", trace: "HTTP://t:9411" };
     const locks = inspector(holdfast, { authorize, links, origin: "https://ops.example" });

@@ -147,7 +147,7 @@ describe("permits are given back", () => {
     expect(await release(world, ids, "never-seen")).toMatchObject({ status: 400 });
     expect(await release(world, ids, "a")).toMatchObject({
       status: 400,
-      error: "it is no semaphore whose permits have ids",
+      error: "it is not a semaphore whose permits have ids",
     });
     await lease.unlock();
     world.time.server.flush();

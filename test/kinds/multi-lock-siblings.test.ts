@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { WaitTimeoutError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { gate } from "../support/run/gate.js";
@@ -48,4 +49,20 @@ describe("a flow that wants several locks at once, one of which a sibling has en
     const order = await played((client, locks) => client.getRedLock(...locks));
     expect(order).toEqual(["together", "goes on", "one by one"]);
   });
+});
+
+test("a call for several locks whose time is up behind a call of its own id tells that the lock is held here [own-125]", async () => {
+  const time = open();
+  const { holdfast, clock } = time;
+  const [a, b] = [holdfast.getLock("a"), holdfast.getLock("b")];
+  const elsewhere = await time.connect().holdfast.getLock("a").lock();
+  const first = watched(a.lock());
+  const before = watched(a.lock({ threadId: 2 }));
+  await clock.advance(5_000);
+  const multi = watched(holdfast.getMultiLock(a, b).lock({ threadId: 2, waitMs: 100 }));
+  await elsewhere.unlock();
+  await clock.advance(100);
+  expect(first.outcome).toHaveProperty("value");
+  expect(multi.outcome).toEqual({ error: expect.any(WaitTimeoutError) });
+  expect(before.outcome).toBeUndefined();
 });

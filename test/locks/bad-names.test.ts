@@ -39,7 +39,7 @@ describe.each(factories)("%s", (_name, of) => {
   test("refuses what a name mapper has cut in the middle of a character", async () => {
     const client = open({ nameMapper: (name) => name.slice(0, 1) });
     await expect((async () => of(client, "😀"))()).rejects.toThrow(
-      /what the name mapper made of "😀" .*unpaired surrogate/,
+      /the name mapper's result for "😀" .*unpaired surrogate/,
     );
   });
 

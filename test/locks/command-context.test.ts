@@ -41,7 +41,17 @@ async function connect({ server, clock }: FakeTime) {
 
 const inCaller = <T>(caller: string, call: () => Promise<T>) => storage.run(caller, call);
 
-describe("while calls are traced, a command is sent in the context", () => {
+describe.each([
+  { measures: "calls are traced", measured: [] },
+  { measures: "calls are traced and commands measured", measured: [events.command] },
+])("while $measures, a command is sent in the context", ({ measured }) => {
+  beforeEach(() => {
+    for (const channel of measured) channel.subscribe(trace);
+  });
+  afterEach(() => {
+    for (const channel of measured) channel.unsubscribe(trace);
+  });
+
   test("of the call that asks, also when a message has woken it", async () => {
     const time = open();
     const [ours, theirs] = [await connect(time), await connect(time)];

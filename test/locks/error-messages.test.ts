@@ -89,39 +89,39 @@ describe("what a caller did wrong is told with the value, the names that there a
       'there is no option "grace" of close: releaseHeld, graceMs. Did you mean graceMs?',
     );
     expect(await messageOf(() => holdfast.getLock("a").using(whatever(undefined)))).toBe(
-      "using needs a function to run, as its last argument, got undefined",
+      "using needs a function as its last argument, got undefined",
     );
   });
 
   test("an option in the wrong place, with how it is given", async () => {
     const { holdfast, connect } = open();
     expect(await messageOf(() => holdfast.getLock("a", whatever({ leaseMs: 5 })))).toBe(
-      'there is no setting "leaseMs" of a lock: reentry. It is given as in getLock(name).lock({ leaseMs })',
+      'there is no setting "leaseMs" of a lock: reentry. Pass it as in getLock(name).lock({ leaseMs })',
     );
     expect(await messageOf(() => holdfast.getLock("a").lock(whatever({ fair: true })))).toMatch(
-      / It is given as in getReadWriteLock\(name, \{ fair \}\)$/,
+      / Pass it as in getReadWriteLock\(name, \{ fair \}\)$/,
     );
     expect(await messageOf(() => connect(whatever({ leaseMs: 5 })))).toMatch(
-      / It is given as in getLock\(name\)\.lock\(\{ leaseMs \}\)$/,
+      / Pass it as in getLock\(name\)\.lock\(\{ leaseMs \}\)$/,
     );
   });
 
   test("a second argument that has no effect", async () => {
     const { holdfast } = open();
     expect(await messageOf(() => Reflect.apply(holdfast.getSemaphore, holdfast, ["s", 5]))).toBe(
-      "getSemaphore takes a name alone, got 5 as well. It is given as in await semaphore.trySetPermits(5)",
+      "getSemaphore takes only a name, but also got 5. Pass it as in await semaphore.trySetPermits(5)",
     );
     expect(
       await messageOf(() => Reflect.apply(holdfast.getPermitExpirableSemaphore, holdfast, ["p", 5])),
     ).toBe(
-      "getPermitExpirableSemaphore takes a name alone, got 5 as well. It is given as in await semaphore.trySetPermits(5)",
+      "getPermitExpirableSemaphore takes only a name, but also got 5. Pass it as in await semaphore.trySetPermits(5)",
     );
     expect(await messageOf(() => Reflect.apply(holdfast.getCountDownLatch, holdfast, ["l", 5]))).toBe(
-      "getCountDownLatch takes a name alone, got 5 as well. It is given as in await latch.trySetCount(5)",
+      "getCountDownLatch takes only a name, but also got 5. Pass it as in await latch.trySetCount(5)",
     );
     for (const method of ["getNonReentrantLock", "getNonReentrantFairLock"] as const) {
       expect(await messageOf(() => Reflect.apply(holdfast[method], holdfast, ["a", {}]))).toBe(
-        `${method} takes a name alone, got an object as well`,
+        `${method} takes only a name, but also got an object`,
       );
     }
   });
@@ -129,7 +129,7 @@ describe("what a caller did wrong is told with the value, the names that there a
   test("several names where one is wanted", async () => {
     const { holdfast } = open();
     expect(await messageOf(() => holdfast.getLock(whatever(["a", "b"])))).toBe(
-      'a name must be a non-empty string, got an array: several locks as one are getMultiLock(getLock("a"), getLock("b"))',
+      'a name must be a non-empty string, got an array: to take several locks as one, use getMultiLock(getLock("a"), getLock("b"))',
     );
     expect(await messageOf(() => holdfast.getLock(whatever(7)))).toBe(
       "a name must be a non-empty string, got 7",
@@ -221,7 +221,7 @@ describe("the message of", () => {
         return (waiting.outcome as { error: Error }).error.message;
       };
       expect(await wait(1)).toBe(
-        'waited 21 ms for a permit of "s", which nobody has set: call trySetPermits(n) first',
+        'waited 21 ms for a permit of "s", which was never set: call trySetPermits(n) first',
       );
       await semaphore.trySetPermits(2);
       expect(await wait(3)).toBe('waited 21 ms for 3 permits of "s" (2 available)');

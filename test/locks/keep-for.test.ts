@@ -107,7 +107,7 @@ describe("what can not be kept", () => {
     void driver.next(late, "lock-acquire");
     const entering = watched(outer.run(() => lock.lock()));
     await clock.advance(0);
-    await expect(outer.unlock(KEEP)).rejects.toThrow("another call of its thread is just entering");
+    await expect(outer.unlock(KEEP)).rejects.toThrow("another call of its thread is re-entering");
     late.arrive();
     const inner = await arrived({ clock }, entering);
     await inner.unlock();

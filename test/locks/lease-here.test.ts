@@ -157,7 +157,9 @@ describe("assertLocked", () => {
   test("passes inside, and throws NotHeldError outside and once the lease was released", async () => {
     const { holdfast, driver } = open();
     expect(() => holdfast.assertLocked("a")).toThrow(NotHeldError);
-    expect(() => holdfast.assertLocked("a")).toThrow('lock "a" is not held: no body around this call has it');
+    expect(() => holdfast.assertLocked("a")).toThrow(
+      'lock "a" is not held: no body around this call holds it',
+    );
     await holdfast.getLock("a").using(async (lease) => {
       expect(holdfast.assertLocked("a")).toBeUndefined();
       await lease.unlock();

@@ -67,7 +67,7 @@ describe.each(Object.entries(kinds))("tryUsing of %s", (_, make) => {
   test("refuses what is no function before anything is taken", async () => {
     const holdfast = redis.holdfast();
     const wrong = () => make(holdfast).tryUsing({ waitMs: 5 }, "body" as never);
-    await expect(wrong()).rejects.toThrow(/^tryUsing needs a function to run/);
+    await expect(wrong()).rejects.toThrow(/^tryUsing needs a function as/);
     expect(await redis.plain.dbsize()).toBe(0);
   });
 

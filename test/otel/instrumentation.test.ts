@@ -223,6 +223,9 @@ describe("the names of locks", () => {
   test("beyond the first ones are other, for good", () => {
     const fold = foldNames({ max: 3 });
     expect(["a", "b", "c", "a", "d"].map((name) => fold(name))).toEqual(["a", "b", "other", "a", "other"]);
+    // More names than are remembered, so that the first ones are folded anew.
+    for (let i = 0; i < 2_500; i += 1) expect(fold(String.fromCharCode(1_000 + i))).toBe("other");
+    expect(["a", "b", "c"].map((name) => fold(name))).toEqual(["a", "b", "other"]);
     expect(() => foldNames({ max: 1 })).toThrow(RangeError);
     expect(() => foldNames({ most: 1 } as never)).toThrow('there is no option "most"');
   });

@@ -136,7 +136,7 @@ describe("behind nginx under a prefix", () => {
   it("there, with Host rewritten, the option origin is needed, and the page says so [own-76]", async () => {
     const port = await prefixed(await mounted(onHttp));
     const page = await watching(`http://${FAR_HOST}:${port}/ops/locks`, {});
-    expect(await frees(page, "as the option origin or Host says")).toBe(false);
+    expect(await frees(page, "the origin that the option origin or the header Host names")).toBe(false);
   });
 
   it("there, with Host rewritten and the option origin, it frees", async () => {

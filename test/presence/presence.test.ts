@@ -317,7 +317,7 @@ describe("a client with presence", () => {
         const lease = await one.getLock("order:7").lock();
         await beats(3);
         await new Promise((resolve) => setImmediate(resolve));
-        const message = `presence.redact must answer a non-empty string at once, got ${shown}`;
+        const message = `presence.redact must return a non-empty string, not a promise, got ${shown}`;
         expect(failures.map(({ error }) => (error as Error).message)).toEqual([message, message, message]);
         expect(await seen(one)).toBeUndefined();
         await lease.unlock();

@@ -323,7 +323,7 @@ describe("the current leader", () => {
 test.each([
   [{ ttlMs: 999 }, "watchdogMs must be a whole number of milliseconds from 1000 to 86400000, got 999"],
   [{ pauseMs: -1 }, "pauseMs must be a whole number of milliseconds from 0 to 315360000000, got -1"],
-  [{ onError: 5 }, "onError needs a function to run, as its last argument, got 5"],
+  [{ onError: 5 }, "onError needs a function as its last argument, got 5"],
   [{ signal: 5 }, "signal must be an AbortSignal, got 5"],
   [{ ttl: 5 }, 'there is no option "ttl" of leader: name, ttlMs, pauseMs, signal, onError, clock'],
   [{ name: "" }, 'a name must be a non-empty string, got ""'],

@@ -280,7 +280,7 @@ describe("refuses", () => {
   test("what is no body, and options that are none", async () => {
     const { holdfast } = fleet();
     await expect(runOnce(holdfast, { name: NAME }, 5 as never)).rejects.toThrow(
-      "runOnce needs a function to run, as its last argument, got 5",
+      "runOnce needs a function as its last argument, got 5",
     );
     await expect(runOnce(holdfast, NAME as never, () => 5)).rejects.toThrow(
       'options must be an object, got "nightly", as in { name: "nightly" }',

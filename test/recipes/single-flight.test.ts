@@ -166,7 +166,7 @@ describe("a call", () => {
     const { holdfast, get, cache } = fleet();
     const load = (() => undefined) as unknown as () => number;
     await expect(get(holdfast, { load })).rejects.toThrow(
-      "load of singleFlight must answer a value, got undefined: null is for what does not exist",
+      "load of singleFlight must return a value, got undefined: return null for something that does not exist",
     );
     expect([cache.has(NAME), await get(holdfast, { load: () => 3 })]).toEqual([false, 3]);
   });

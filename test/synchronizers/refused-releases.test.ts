@@ -73,7 +73,9 @@ describe("what the server refuses for a while", () => {
       await time.clock.advance(BEFORE_THE_LAST_MS);
       const error = { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true };
       expect(called.outcome).toMatchObject({ error });
-      expect(String((called.outcome as { error: unknown }).error)).toMatch(/OOM .*; it is tried on$/);
+      expect(String((called.outcome as { error: unknown }).error)).toMatch(
+        /OOM .*; the release is retried in the background$/,
+      );
       expect(await look()).toBe(before);
       await time.clock.advance(ALL_MS);
       expect(await look()).toBe(after);

@@ -78,7 +78,7 @@ describe("permits that were seen", () => {
   });
 
   test.each([
-    { why: "that were not seen", change: {}, ids: [UNKNOWN], says: "has in taken" },
+    { why: "that were not seen", change: {}, ids: [UNKNOWN], says: "in the taken list of the state" },
     { why: "without an id", change: {}, ids: [], says: "number of ids" },
     { why: "of a lock", change: { kind: "lock" as const }, ids: [UNKNOWN], says: "of kind permit-expirable" },
     { why: "of no state", change: { taken: 7 as never }, ids: [UNKNOWN], says: "taken is an array" },

@@ -266,7 +266,7 @@ describe("with replicas required, and an only one whose link carries nothing,", 
     await lost;
     expect(await redis.plain.hgetall(NAME)).toEqual({ [lease.holder]: "1" });
     expect([lease.state, lease.signal.reason]).toMatchObject(["lost", { code: "ERR_HOLDFAST_LEASE_LOST" }]);
-    const why = "0 of the 1 replicas that are wanted had the renewal in time";
+    const why = "0 of 1 required replicas acknowledged the renewal in time";
     expect(failed.map(({ error }) => (error instanceof Error ? error.message : ""))).toContain(why);
     await redis.mend();
     await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });

@@ -70,13 +70,17 @@ describe("a client of a version that was not tested", () => {
     [
       "thing like ioredis",
       () => ioredisDriver({ run() {} } as never),
-      /got another object; tested is ioredis/,
+      /got another object; tested with ioredis/,
     ],
-    ["thing like node-redis", () => nodeRedisDriver({} as never), /got another object; tested is node-redis/],
+    [
+      "thing like node-redis",
+      () => nodeRedisDriver({} as never),
+      /got another object; tested with node-redis/,
+    ],
     [
       "thing like GLIDE",
       () => valkeyGlideDriver({} as never, {} as never),
-      /got another object; tested is GLIDE/,
+      /got another object; tested with GLIDE/,
     ],
   ])("is refused where it lacks what the adapter uses, with those that were: %s [D2]", (_, make, message) => {
     expect(make).toThrow(TypeError);

@@ -63,8 +63,8 @@ describe("numbers in scripts are those of Lua 5.1", () => {
     ["7 // 3", "the embedded server does not compile //"],
     ['"\\x41"', 'the embedded server does not compile "\\x41"'],
     ["0x1p4", "the embedded server does not compile 0x1p4"],
-    ["redis.call('GET', 0.1)", "the embedded server passes whole numbers alone to Redis, up to 2^53"],
-    ["redis.call('GET', 1e20)", "the embedded server passes whole numbers alone to Redis, up to 2^53"],
+    ["redis.call('GET', 0.1)", "the embedded server passes only whole numbers up to 2^53 to Redis"],
+    ["redis.call('GET', 1e20)", "the embedded server passes only whole numbers up to 2^53 to Redis"],
     ["2 ^ 1024", "the embedded server answers no number beyond 64 bits"],
   ])("refuses %s, which 5.3 would answer otherwise, or another release of Redis", (expression, message) => {
     expect(() => run(`return ${expression}`)).toThrow(message);

@@ -75,7 +75,7 @@ describe("a call in a cluster", () => {
 
   test("fails when none is to be found", async () => {
     cluster.known = undefined;
-    await expect(cluster.run()).rejects.toThrow("no master is known");
+    await expect(cluster.run()).rejects.toThrow("no known master has the slot");
     expect(cluster.looks).toBe(1);
   });
 });

@@ -388,7 +388,7 @@ describe("a renewal that too few replicas have", () => {
     expect(driver.demanded().filter((script) => script === "lock-renew").length).toBeGreaterThan(2);
     expect(server.command("PTTL", NAME)).toBeGreaterThan(WATCHDOG_MS / 2);
     expect(failed[0]?.error).toMatchObject({
-      message: "0 of the 1 replicas that are wanted had the renewal in time",
+      message: "0 of 1 required replicas acknowledged the renewal in time",
     });
     await clock.advance(1);
     expect([lease.state, lease.signal.aborted]).toEqual(["lost", true]);

@@ -99,7 +99,7 @@ describe("clients that would break the protocol are refused", () => {
   it("when one of them is for a cluster and the other is not", async () => {
     const lone = await glideSubscriber(server.port);
     const cluster = Object.create(GlideClusterClient.prototype) as GlideClusterClient;
-    expect(() => drive(cluster as unknown as GlideClient, lone)).toThrow(/two clients of one kind/);
+    expect(() => drive(cluster as unknown as GlideClient, lone)).toThrow(/two clients of the same kind/);
   });
 
   it.each<[string, Partial<GlideClientConfiguration>, RegExp]>([
@@ -123,12 +123,12 @@ describe("clients that would break the protocol are refused", () => {
   it("while another driver listens with the second", async () => {
     const [client, subscriber] = [await idle(), await idle({ defaultDecoder: Decoder.Bytes })];
     const driver = drive(client, subscriber);
-    expect(() => drive(client, subscriber)).toThrow(/another driver listens with.*close the other/);
+    expect(() => drive(client, subscriber)).toThrow(/another driver uses.*close the other/);
     await driver.close();
     drive(client, subscriber);
     // It is no more that one's to give away.
     await driver.close();
-    expect(() => drive(client, subscriber)).toThrow(/another driver listens with/);
+    expect(() => drive(client, subscriber)).toThrow(/another driver uses/);
   });
 });
 

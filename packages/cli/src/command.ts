@@ -6,7 +6,7 @@ import type { Output, OutputOptions } from "./output.js";
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
-  /** What is typed, as long as it is asked for; undefined where nothing can be. */
+  /** Reads from the terminal while a question is open; undefined if there is no terminal. */
   readonly input: Input | undefined;
 }
 
@@ -34,9 +34,9 @@ export function command(name: string, summary: string, own: readonly Option[] = 
   for (const option of own) made.addOption(option);
   addConnectionOptions(made);
   for (const option of [
-    new Option("--json", "an object in a line in place of text"),
+    new Option("--json", "one JSON object per line instead of text"),
     new Option("--no-color", "no colours (NO_COLOR)"),
-    new Option("-q, --quiet", "say nothing but what was asked for, and errors"),
+    new Option("-q, --quiet", "print only the results and errors"),
   ])
     made.addOption(option.helpGroup("Output:"));
   return made;

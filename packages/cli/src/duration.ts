@@ -29,7 +29,7 @@ export function readDuration(
     const forms = endless ? "500ms, 30s, 5m, 2h or forever" : "500ms, 30s, 5m or 2h";
     throw mistake(`${option} must be a duration such as ${forms}, got "${text}"`);
   }
-  if (unit === "") throw mistake(`${option} has no unit: say ${number}s or ${number}ms`);
+  if (unit === "") throw mistake(`${option} has no unit: write ${number}s or ${number}ms`);
   const ms = Math.round(Number(number) * UNITS[unit as keyof typeof UNITS]);
   if (ms < atLeastMs) throw mistake(`${option} must be at least ${writeDuration(atLeastMs)}, got ${text}`);
   if (ms > atMostMs) {

@@ -11,7 +11,7 @@ export const exitCodes = {
   unavailable: 69,
   /** A bug of ours. */
   software: 70,
-  /** What was asked for could not be written to stdout. */
+  /** The results could not be written to stdout. */
   notWritten: 74,
   /** `exec`: the lock was not acquired in time, and the command was never started. */
   conflict: 75,
@@ -30,10 +30,10 @@ export const exitCodes = {
 /** The page of `holdfast help exit-codes`. */
 export const exitCodesHelp = `Exit codes
 
-  0-255    exec: that of the command, which ended by itself while the lock was held
-  128+N    exec: the command was ended by signal N, or holdfast was while it waited
+  0-255    exec: the command ended by itself while the lock was held; this is its code
+  128+N    exec: signal N ended the command, or ended holdfast while it waited
   75       exec: not acquired in time, and the command was never started (-E, --conflict-exit-code)
-  76       exec: the lock was lost, and the command was stopped, whatever it answered (--lost-exit-code)
+  76       exec: the lock was lost and the command was stopped, whatever its own code (--lost-exit-code)
   126      exec: the command can not be executed; the lock was freed first
   127      exec: the command was not found; the lock was freed first
 
@@ -43,6 +43,6 @@ export const exitCodesHelp = `Exit codes
   65       the key has a value of another type
   69       Redis can not be reached, or refuses
   70       a bug of holdfast: please report it
-  74       stdout can not be written to, as when a disk is full; a pipe that was closed is no error
-  77       the Redis user lacks a right: holdfast doctor tells which, with the ACL line
+  74       writing to stdout failed, for example because a disk is full; a closed pipe is not an error
+  77       the Redis user lacks a right: holdfast doctor lists it, with the ACL line
 `;

@@ -2,7 +2,7 @@ import { InvalidNameError, ServerReplyError, UnavailableError, WrongTypeError } 
 import { exitCodes } from "./exit-codes.js";
 import { Failure } from "./failure.js";
 
-/** What an error of holdfast or of the Redis client means for the one who typed the command. All else is a bug of ours. */
+/** Explains an error of holdfast or of the Redis client to the user of the command line. Any other error is a bug of ours. */
 export function failureOf(error: unknown): Failure {
   const { message } = error instanceof Error ? error : { message: String(error) };
   const as = (exitCode: number, text = message) => new Failure(exitCode, text, { cause: error });
@@ -24,7 +24,7 @@ function isMoved({ cause }: UnavailableError): boolean {
 /** The library tells programs which client to make. */
 function toCluster({ server }: UnavailableError): string {
   const url = server.replace(/^(rediss?):\/\/([^/]*).*$/, "$1+cluster://$2");
-  return `${server}: it is a node of a cluster: name the cluster, as in --url ${url}`;
+  return `${server}: it is a node of a cluster: address the cluster, as in --url ${url}`;
 }
 
 /** Whether Redis has refused something that the user has no right to; a script's refusal is worded otherwise than a command's. */

@@ -6,21 +6,21 @@ export interface HexOption {
   readonly hex?: boolean;
 }
 
-/** Made anew for each program, as commander keeps what it has read. */
+/** Created for each program, because commander keeps the values that it has read. */
 export function hexOption(): Option {
   return new Option(
     "--hex",
-    "names are given as the hexadecimal digits of their bytes, as no shell takes all of them",
+    "names are the hexadecimal digits of their bytes: for names that a shell can not pass",
   );
 }
 
-/** The name that was typed. @throws Failure for what are no digits of a name in UTF-8 */
+/** The name that was typed. @throws Failure if the digits are not those of a name in UTF-8 */
 export function typedName(typed: string, { hex = false }: HexOption): string {
   if (!hex) return typed;
   const bytes = Buffer.from(typed, "hex");
   if (bytes.length * 2 !== typed.length)
-    throw mistake(`--hex wants two hexadecimal digits for each byte of a name, got "${typed}"`);
+    throw mistake(`--hex takes two hexadecimal digits for each byte of a name, got "${typed}"`);
   const name = bytes.toString();
-  if (!Buffer.from(name).equals(bytes)) throw mistake(`--hex wants a name in UTF-8, got "${typed}"`);
+  if (!Buffer.from(name).equals(bytes)) throw mistake(`--hex takes a name in UTF-8, got "${typed}"`);
   return name;
 }

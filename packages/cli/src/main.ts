@@ -15,7 +15,7 @@ out.on("error", (error: NodeJS.ErrnoException) => {
   err.write(`holdfast: stdout can not be written to: ${error.message}\n`);
   process.exit(exitCodes.notWritten);
 });
-// What is said there is lost, but what was asked for is done to its end, and has its own exit code.
+// The messages are lost, but the command still completes, and has its own exit code.
 err.on("error", () => undefined);
 // Node would print them in a form of its own. What the library warns of, `doctor` tells as its findings.
 process.removeAllListeners("warning");

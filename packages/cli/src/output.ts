@@ -14,10 +14,10 @@ export interface Stream {
   off?(event: "resize", listener: () => void): unknown;
 }
 
-/** Text for people, JSON for programs: on stdout what was asked for, on stderr what is said about it. */
+/** Text for people, JSON for programs: results on stdout, messages on stderr. */
 export class Output {
   readonly isJson: boolean;
-  /** Whether only what was asked for and errors are told. */
+  /** Whether only results and errors are printed. */
   readonly isQuiet: boolean;
   readonly #out: Stream;
   readonly #err: Stream;
@@ -34,7 +34,7 @@ export class Output {
     this.#isColoured = color && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   }
 
-  /** How wide stdout is, in columns; undefined where that is no terminal. */
+  /** The width of stdout, in columns; undefined if it is not a terminal. */
   get columns(): number | undefined {
     return this.#out.isTTY ? this.#out.columns : undefined;
   }
@@ -48,7 +48,7 @@ export class Output {
     return this.#out.isTTY === true;
   }
 
-  /** A line of what was asked for. */
+  /** A line of the results. */
   line(text = ""): void {
     this.#out.write(`${text}\n`);
   }
@@ -75,12 +75,12 @@ export class Output {
     return this.#isColoured && this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text;
   }
 
-  /** Says something about what is done, unless `-q` was given. */
+  /** Prints a message, unless `-q` was given. */
   say(text: string): void {
     if (!this.isQuiet) this.complain(text);
   }
 
-  /** A line about what was done, on stderr: unbroken, also with `-q`. */
+  /** A line of record on stderr: unbroken, and printed even with `-q`. */
   record(text: string): void {
     this.#err.write(`holdfast: ${plain(text)}\n`);
   }

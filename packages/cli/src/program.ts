@@ -57,7 +57,9 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 
 function makeProgram(act: Act, { out, err }: Surroundings): Command {
   const program = new Command("holdfast")
-    .description("Operates distributed locks on Redis: those of holdfast and of Redisson.")
+    .description(
+      "Shows and frees distributed locks on Redis, those of holdfast and of Redisson, and runs commands under them.",
+    )
     .version(version(), "-V, --version", "the version")
     .enablePositionalOptions()
     .showHelpAfterError(false)
@@ -71,7 +73,7 @@ function makeProgram(act: Act, { out, err }: Surroundings): Command {
     .addHelpCommand(false);
   program
     .command("help [topic]")
-    .summary("about a command, or a topic")
+    .summary("print the help of a command or a topic")
     .action((topic?: string) => tellAbout(program, topic, out));
   for (const made of [
     execCommand(act),
@@ -101,7 +103,7 @@ function tellAbout(program: Command, topic: string | undefined, out: Stream): vo
   const command = program.commands.find((each) => each.name() === topic);
   if (text !== undefined) out.write(text);
   else if (topic === undefined || command !== undefined) (command ?? program).outputHelp();
-  else throw mistake(`there is no help about "${topic}": holdfast help lists what there is help about`);
+  else throw mistake(`there is no help for "${topic}": holdfast help lists the topics`);
 }
 
 function complain(error: unknown, surroundings: Surroundings, options: OutputOptions): number {
@@ -113,7 +115,7 @@ function complain(error: unknown, surroundings: Surroundings, options: OutputOpt
   return failure.exitCode;
 }
 
-/** What was typed stands in errors about it. */
+/** Errors quote the typed argument. */
 function plainLines(text: string): string {
   return text.split("\n").map(plain).join("\n");
 }

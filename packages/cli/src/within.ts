@@ -1,4 +1,4 @@
-/** What work comes to, if it does so in time. What becomes of it later is of no interest. @throws an Error that says how long it had */
+/** The result of work, if it comes in time; a later result is ignored. @throws an Error that names the time limit */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);

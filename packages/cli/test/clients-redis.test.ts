@@ -57,7 +57,7 @@ describe("holdfast clients", () => {
     const { code, out, err } = await clients("--group", "eu");
     expect({ code, out }).toEqual({ code: 0, out: "" });
     expect(err).toBe(
-      'holdfast: no client tells of itself in the group "eu": programs do with the option presence\n',
+      'holdfast: no client of the group "eu" has presence: programs turn it on with the option presence\n',
     );
   });
 });

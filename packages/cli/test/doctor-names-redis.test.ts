@@ -10,7 +10,7 @@ describe("doctor finds what a name has:", () => {
     {
       what: "a lock of redlock",
       make: (plain: Redis) => plain.set("x", "a1b2"),
-      says: 'fail: "x" is of another type: string, as redlock and SET NX make it',
+      says: 'fail: "x" is of another type: string, as redlock and SET NX write it',
     },
     {
       what: "a set",
@@ -25,7 +25,7 @@ describe("doctor finds what a name has:", () => {
     {
       what: "another hash",
       make: (plain: Redis) => plain.hset("x", "name", "7"),
-      says: 'fail: "x" is a hash that no lock has made',
+      says: 'fail: "x" is a hash that is not a lock',
     },
     {
       what: "a lock",

@@ -22,7 +22,7 @@ describe("doctor finds nothing", () => {
     expect(faults).toEqual([]);
     expect(code).toBe(entries.some(({ level }) => level === "fail") ? 1 : 0);
     expect(of("version")).toMatch(/^ok: (?:Redis|Valkey) \d/);
-    expect(of("rights")).toContain("may use all that locks take");
+    expect(of("rights")).toContain("has all rights that locks need");
     expect(of("messages")).toContain("ok: a message came after");
     expect(of("clock")).toContain("ok: runs evenly");
     expect(of("foreign")).toBe('ok: "order:42" is free');
@@ -188,7 +188,7 @@ describe("doctor", () => {
     expect(err).toBe("");
     expect(out).toMatch(/^warn {2}eviction {5}maxmemory-policy is volatile-lru with no maxmemory$/m);
     expect(out).toMatch(/^ {19}→ Set maxmemory-policy noeviction/m);
-    expect(out).toMatch(/^\d+ of 14 checks are well, .*1 warning/m);
+    expect(out).toMatch(/^\d+ of 14 checks are ok, .*1 warning/m);
   });
 
   test("does not wait for ever for a server that stands still", async () => {

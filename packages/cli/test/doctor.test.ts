@@ -158,8 +158,8 @@ describe("what doctor tells", () => {
     expect(verdictOf(results)).toEqual({ checks: 4, failed: 1, warned: 1, skipped: 1 });
     expect(lines(80, (output) => tellVerdict(output, results))).toEqual([
       "",
-      "1 of 4 checks are well, 1 failed, 1 warning, 1 skipped",
-      "not looked at: e (no cluster)",
+      "1 of 4 checks are ok, 1 failed, 1 warning, 1 skipped",
+      "skipped: e (no cluster)",
     ]);
   });
 });
@@ -283,7 +283,7 @@ describe("doctor judges", () => {
 
   test.each([
     [{ aof_enabled: 1 }, "", ["ok: an append-only file"]],
-    [{ aof_enabled: 0 }, "3600 1", ["ok: snapshots: a restart forgets what came after the last one"]],
+    [{ aof_enabled: 0 }, "3600 1", ["ok: snapshots: a restart forgets everything after the last one"]],
     [{ aof_enabled: 0 }, "", ["warn: none"]],
     [
       { aof_enabled: 1, aof_last_write_status: "err" },
@@ -328,7 +328,7 @@ describe("doctor judges", () => {
     [{ cluster_state: "ok", cluster_slots_assigned: 16_384, cluster_size: 3 }, "ok: all slots are served"],
     [
       { cluster_state: "fail", cluster_slots_assigned: 16_384, cluster_slots_fail: 5_461 },
-      "fail: cluster_state is fail, 16384 of 16384 slots are assigned, 5461 of them are failing",
+      "fail: cluster_state is fail, 16384 of 16384 slots are assigned, 5461 of them failing",
     ],
     [
       { cluster_state: "ok", cluster_slots_assigned: 16_000 },
@@ -412,7 +412,7 @@ describe("doctor judges", () => {
     });
     const judged = (clients: readonly ClientPresence[], presenceIsUnwell = false) =>
       told(judgeFleet({ fleet: { atMs: 0, group: "default", clients, truncated: false }, presenceIsUnwell }));
-    expect(judged([])).toEqual(['ok: no client tells of itself in the group "default"']);
+    expect(judged([])).toEqual(['ok: no client of the group "default" has presence']);
     expect(judged([client({})])).toEqual(['ok: 1 client in the group "default", all with holdfast 0.1.0']);
     expect(judged([client({}), client({ lib: "holdfast 0.2.0" })])).toEqual([
       "warn: 2 versions at once: 1 with holdfast 0.1.0, 1 with holdfast 0.2.0",

@@ -21,7 +21,7 @@ describe("durations", () => {
   });
 
   test.each([
-    ["30", "--wait has no unit: say 30s or 30ms"],
+    ["30", "--wait has no unit: write 30s or 30ms"],
     ["", '--wait must be a duration such as 500ms, 30s, 5m or 2h, got ""'],
     ["-1s", '--wait must be a duration such as 500ms, 30s, 5m or 2h, got "-1s"'],
     ["1e3s", '--wait must be a duration such as 500ms, 30s, 5m or 2h, got "1e3s"'],

@@ -69,7 +69,8 @@ describe("the exit code is", () => {
     expect([await refused.exited, refused.out]).toEqual([77, ""]);
     expect(refused.err).toContain("NOPERM");
     expect(refused.err).not.toContain("secret");
-    const [, advice = ""] = /\n(?:holdfast: )?(holdfast doctor .*) tells each right/.exec(refused.err) ?? [];
+    const [, advice = ""] =
+      /\n(?:holdfast: )?(holdfast doctor .*) lists the missing rights/.exec(refused.err) ?? [];
     expect(advice).toBe("holdfast doctor --name a --user poor");
     const asked = [...advice.split(" ").slice(1), "--json"];
     const doctor = await holdfast(asked, { env: { ...env, HOLDFAST_URL: here.server.url } });
@@ -142,7 +143,7 @@ describe("the lock", () => {
     await run.says("done");
     await until(() => run.below().length === 0);
     run.signal("SIGTERM");
-    await run.complains("the lock falls with its lease");
+    await run.complains("the lock ends with its lease");
     expect(await run.exited).toBe(0);
     expect(await here.plain.exists("job")).toBe(1);
     await here.plain.flushall();

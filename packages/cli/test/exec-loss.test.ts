@@ -156,7 +156,7 @@ describe("a lock that was taken away", () => {
     await renews;
     await here.plain.del("a");
     for (const connection of proxy.connections) connection.heal();
-    await run.complains("was taken away: freed by force, or Redis has lost it");
+    await run.complains("was removed: freed by force, or lost by Redis");
     // That renewal has told it, and nothing was told before.
     expect(asked).toEqual([""]);
     expect(await run.exited).toBe(76);
@@ -203,7 +203,7 @@ describe("a lock that was taken away", () => {
     await here.plain.del("a");
     run.process.stdin?.end("\n");
     expect(await run.exited).toBe(4);
-    expect(run.err).toContain("the lock was not held any more when the command had ended");
+    expect(run.err).toContain("the lock was no longer held when the command ended");
   });
 });
 
@@ -218,7 +218,7 @@ describe("a release that Redis does not answer", () => {
     cutOff(proxy, true);
     run.process.stdin?.end("\n");
     expect(await run.exited).toBe(4);
-    expect(run.err).toContain("the lock could not be released, and falls with its lease");
+    expect(run.err).toContain("the lock could not be released, and ends with its lease");
     await here.plain.del("a");
   });
 });

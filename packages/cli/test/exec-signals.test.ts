@@ -112,13 +112,13 @@ describe("while the command runs in a group of its own", () => {
     expect(await run.exited).toBe(76);
     expect(run.out).not.toContain("SIGCONT");
     expect(run.out).not.toContain("SIGTERM");
-    expect(run.err).toContain("has expired, as holdfast or the machine stood still");
+    expect(run.err).toContain("has expired, because holdfast or the machine was stopped");
     expect(run.below()).toEqual([]);
   });
 
   it("members of the group that run on keep the lock when the command has ended, and its code is kept as well [X3]", async () => {
     const run = start(["exec", "a", "--", "sh", "-c", "sleep 600 & echo $!; exit 5"]);
-    await run.complains("of its group run");
+    await run.complains("of its group still run");
     expect(await here.plain.exists("a")).toBe(1);
     await until(() => run.below().length > 0);
     const [pid] = run.below();

@@ -108,7 +108,7 @@ describe.runIf(hasScript)("in a terminal", () => {
   it("a command that ignores SIGTERM is killed all the same when its time is over", async () => {
     const run = inTerminal(execLine.replace("'--'", "'--max-hold' '5s' '--kill-after' '1s' '--'"));
     await pidsIn(run);
-    await run.says("comes to the end of its --max-hold");
+    await run.says("reaches the end of its --max-hold");
     await run.says("outer SIGTERM");
     expect(await run.exited).toBe(76);
     expect(await here.plain.exists("a")).toBe(0);

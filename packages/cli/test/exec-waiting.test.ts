@@ -45,7 +45,7 @@ describe("a command line that waits for another", () => {
     expect(await short.exited).toBe(3);
     await patient.complains("waiting for");
     const lift = proxy.addRule({ request: () => "hold", reply: () => "hold" });
-    await patient.complains("; trying on for 5 s");
+    await patient.complains("; retrying for 5 s");
     await here.plain.del("deploy");
     lift();
     await proxy.heal();

@@ -14,7 +14,7 @@ test.each([
       new UnavailableError(server, `MOVED (${advice})`, false, { cause }),
     );
     expect(exitCode).toBe(69);
-    expect(message).toBe(`${server}: it is a node of a cluster: name the cluster, as in --url ${url}`);
+    expect(message).toBe(`${server}: it is a node of a cluster: address the cluster, as in --url ${url}`);
   },
 );
 

@@ -145,7 +145,7 @@ describe("holdfast ls", () => {
     const byPresence = await listed();
     expect(byPresence.lines).toHaveLength(4);
     expect(byPresence.err).toContain(
-      "channels that are listened to were not asked: this user has no right to it: +pubsub|channels",
+      "channels that are listened to were not asked: this user lacks the right to it: +pubsub|channels",
     );
     expect(byPresence.err).toContain("3 locks, from presence (2 clients)\n");
 
@@ -153,7 +153,7 @@ describe("holdfast ls", () => {
     const byChannels = await listed("--json");
     expect(byChannels.code).toBe(0);
     expect(byChannels.err).toContain(
-      "presence was not asked: this user has no right to it: ~holdfast_client*:{default}*",
+      "presence was not asked: this user lacks the right to it: ~holdfast_client*:{default}*",
     );
     expect((await listed("--stale")).code).toBe(77);
 

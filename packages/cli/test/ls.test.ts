@@ -205,9 +205,9 @@ describe("what ls says about its search", () => {
     const of = settings({ limit: 1 });
     const lines = told([lock("a"), lock("b"), lock("c")], ["presence"], of, { presenceIsUnwell: true });
     expect(lines).toContain("2 more are not shown: --limit 3");
-    expect(lines.join()).toContain("presence itself is unwell");
+    expect(lines.join()).toContain("presence itself has failed");
     expect(told([], ["presence"], of, { fleet: { clients: [], truncated: true } }).join()).toContain(
-      "more clients than are read",
+      "more clients than holdfast reads",
     );
   });
 
@@ -215,7 +215,7 @@ describe("what ls says about its search", () => {
     const nameless = lock("a", { holders: [holder(null, { by: "holdfast" })] });
     const off = told([nameless, lock("b")], ["presence"]);
     expect(off.at(-1)).toMatch(
-      /^1 lock is of programs that do not tell their names, as by default\. .*presence: true/,
+      /^1 lock is of programs without presence, which is off by default\. .*presence: true/,
     );
     const jvm = lock("a", { holders: [holder(null)] });
     expect(told([jvm], ["presence"]).join()).not.toContain("presence: true");
@@ -226,7 +226,7 @@ describe("what ls says about its search", () => {
 
   test("points to show where one name was asked for and not found", () => {
     expect(told([], ["presence"], settings({}, "order:42")).at(-1)).toBe(
-      'holdfast show looks at "order:42" by its name',
+      'holdfast show looks up "order:42" by its name',
     );
     expect(told([], ["presence"], settings({}, "order:*"))).toHaveLength(2);
   });

@@ -47,7 +47,7 @@ test("JSON moves no cursor, and has the same values", () => {
 
 describe("refused before anything is sent:", () => {
   test.each([
-    [["help", "nope"], 'there is no help about "nope"'],
+    [["help", "nope"], 'there is no help for "nope"'],
     [["show", "a", "", "--url", "redis://127.0.0.1:1"], "the name of a lock must not be empty"],
     [["ls", "", "--url", "redis://127.0.0.1:1"], "a pattern must not be empty"],
     [["watch", "", "--url", "redis://127.0.0.1:1"], "a pattern must not be empty"],

@@ -85,9 +85,9 @@ describe("an operator after the death of a process", () => {
     expect(await tool.inspect("leasing")).toMatchObject({ available: 4, taken: [{ id: kept }] });
 
     const plain = await run("semaphore", "plain");
-    expect(plain.out).toContain("0 available; how many there are in all is not stored");
+    expect(plain.out).toContain("0 available; Redis does not store the total");
     expect(plain.out).toMatch(/jobs pid \d+ \(gone \d+ s\), 2 permits more taken than given back/);
-    expect(plain.out).toContain("all its permits less the 1 that clients that are there have");
+    expect(plain.out).toContain("all its permits minus the 1 of running clients");
     expect(plain.out).toContain("holdfast semaphore plain");
     const set = await run("semaphore", "plain", "--set", "2", "--reason", "its pod is gone", "--log", log);
     expect([set.code, set.out]).toEqual([
@@ -136,11 +136,11 @@ describe("a semaphore whose permits a client has that is gone", () => {
 
   test.each([
     { args: ["--client", GONE], code: 0, says: "1 permit given back", left: 2 },
-    { args: ["--client", GONE.slice(0, -1)], code: 1, says: "several clients begin with", left: 3 },
+    { args: ["--client", GONE.slice(0, -1)], code: 1, says: "several client ids begin with", left: 3 },
     {
       args: ["--client", THERE],
       code: 1,
-      says: "is there; --force gives its permits back all the same",
+      says: "is not gone; --force gives its permits back anyway",
       left: 3,
     },
     { args: ["--client", THERE, "--force"], code: 0, says: "1 permit given back", left: 2 },
@@ -206,13 +206,23 @@ describe("a semaphore whose permits a client has that is gone", () => {
   });
 
   test.each([
-    { name: "a", args: ["release"], code: 65, says: "is no semaphore: it is not there" },
+    { name: "a", args: ["release"], code: 65, says: "is not a semaphore: it is not there" },
     { name: "plain", args: ["release", "--permit", idOf(7)], code: 65, says: "none of the permits" },
-    { name: "leasing", args: ["release", "--force"], code: 64, says: "--force belongs to --client" },
+    { name: "leasing", args: ["release", "--force"], code: 64, says: "--force needs --client" },
     { name: "leasing", args: ["semaphore", "--set", "-1"], code: 64, says: "argument" },
     { name: "leasing", args: ["semaphore", "--set", "1.5"], code: 64, says: "whole number" },
-    { name: "leasing", args: ["unlock"], code: 65, says: "is no lock, but a semaphore: holdfast release" },
-    { name: "plain", args: ["unlock"], code: 65, says: "is no lock, but a semaphore or a latch" },
+    {
+      name: "leasing",
+      args: ["unlock"],
+      code: 65,
+      says: "is not a lock, but a semaphore: use holdfast release",
+    },
+    {
+      name: "plain",
+      args: ["unlock"],
+      code: 65,
+      says: "is not a lock, but a semaphore or a latch: use holdfast semaphore",
+    },
   ])("refuses $args of $name with $code", async ({ name, args: [command = "", ...args], code, says }) => {
     await redis.plain.set("plain", 3);
     const { code: was, err } = await run(command, name, ...args);

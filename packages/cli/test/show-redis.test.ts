@@ -41,7 +41,7 @@ describe("holdfast show", () => {
       "lease     59 min left",
       expect.stringMatching(/^waiting {3}1\. api@web-7 pid 7, for \d+ s$/),
       `2. JVM ${JVM.slice(0, 4)}…:58`,
-      "hint      a JVM has it: its log names Redisson's id, the part before the colon",
+      "hint      a JVM has it: look in its log for Redisson's id, the part before the colon",
       `free it   holdfast unlock report --holder ${JVM}:57`,
     ]);
   });
@@ -67,7 +67,7 @@ describe("holdfast show", () => {
       expect.stringMatching(/^waiting {3}1\. api@web-7 pid 7, for 1\d s$/),
       `2. unknown ${clientId(2).slice(0, 4)}…`,
       expect.stringMatching(/^api@web-7 pid 7, for \d s$/),
-      "hint      a JVM has it: its log names Redisson's id, the part before the colon",
+      "hint      a JVM has it: look in its log for Redisson's id, the part before the colon",
       `free it   holdfast unlock a --holder ${JVM}:57`,
     ]);
   });
@@ -79,7 +79,7 @@ describe("holdfast show", () => {
     await redis.plain.zadd("holdfast_waiting:{pool}", -Date.now(), `told:${api}:2`);
     expect((await show("pool")).lines.map((line) => line.trim())).toEqual([
       "pool · semaphore · 0 available",
-      "permits   0 available; how many there are in all is not stored",
+      "permits   0 available; Redis does not store the total",
       `waiting   1. unknown ${api.slice(0, 4)}…`,
       `2. unknown ${silent.slice(0, 4)}…`,
       `3. unknown ${api.slice(0, 4)}…`,
@@ -111,14 +111,14 @@ describe("holdfast show", () => {
     const { out } = await show("a");
     expect(out).toContain('jobs@web-7 pid 7 (gone 2 min), for 3 min, a fixed lease, "invoice 42"');
     expect(out).toContain(`${clientId(1)}:1  region=eu`);
-    expect(out).toContain("59 min left, then it falls by itself");
-    expect(out).toMatch(/this tells whether it is still renewed:\n +holdfast ls a --stale\n/);
+    expect(out).toContain("59 min left, then it ends by itself");
+    expect(out).toMatch(/this shows whether the lock is still renewed:\n +holdfast ls a --stale\n/);
   });
 
   test("has no line that frees what no lock has made", async () => {
     await redis.plain.hset("config", "colour", "red");
     const { out } = await show("config");
-    expect(out).toContain("no lock has made what its key holds: another program has written it");
+    expect(out).toContain("its key does not hold a lock: another program wrote it");
     expect(out).not.toContain("free it");
   });
 
@@ -132,7 +132,7 @@ describe("holdfast show", () => {
     expect(lines).toContain("pool · semaphore or latch · 5 available");
     expect(lines).toContain("slots · permits · 2 of 3 available");
     expect(lines.join("\n")).toMatch(
-      /2 of 3 available, 1 taken\n\s+[0-9a-f]{32} {2}returns in 59 min, of no client that tells/,
+      /2 of 3 available, 1 taken\n\s+[0-9a-f]{32} {2}returns in 59 min, client unknown/,
     );
     expect((await show("start", "--kind", "latch")).out).toContain("start · latch · 2 to count down");
     expect((await show("pool", "--kind", "semaphore")).out).toContain("pool · semaphore · 5 available");
@@ -189,7 +189,7 @@ describe("holdfast show", () => {
     await redis.plain.set("redisson_lock_token:{fenced}", "1e3");
     const { code, out } = await show("fenced");
     expect(code).toBe(0);
-    expect(out).toContain('token     none: another program has written "1e3" to its counter');
+    expect(out).toContain('token     none: another program wrote "1e3" to its counter');
     expect(out).toContain("holdfast unlock fenced --holder");
     expect((await show("fenced", "--json")).lines.flatMap((line) => misfits("shown-lock", [line]))).toEqual(
       [],

@@ -135,6 +135,6 @@ describe("the line that frees a lock", () => {
   });
 
   test.each(["a", "zz", "6", "ff", "c3"])("refuses %j as the bytes of a name", (typed) => {
-    expect(() => typedName(typed, { hex: true })).toThrow("--hex wants");
+    expect(() => typedName(typed, { hex: true })).toThrow("--hex takes");
   });
 });

@@ -102,7 +102,7 @@ describe("what unlock tells", () => {
       `            ${FOREIGN}`,
       "  lease     30 s left",
       "  waiting   none is known",
-      "  if freed  a JVM is told nothing: its thread goes on as if it had the lock, beside the next holder",
+      "  if freed  a JVM is not notified: its thread goes on as if it had the lock, beside the next holder",
     ]);
   });
 
@@ -112,7 +112,7 @@ describe("what unlock tells", () => {
     const { output: to, out } = output();
     tellSeen(to, "a", await lookAt(time.holdfast, "a", "default"));
     await lease.unlock();
-    expect(out.join("\n")).toContain("its holder believes in its lease until its next renewal, at most 10 s");
+    expect(out.join("\n")).toContain("its holder relies on its lease until its next renewal, at most 10 s");
   });
 
   test("shows names and notes of strangers without their control characters", async () => {

@@ -35,7 +35,7 @@ describe("unlock", () => {
   test("says that a free lock is free", async () => {
     expect(await unlock(["a"])).toMatchObject({
       code: 0,
-      out: "a: free already: nothing was done\n",
+      out: "a: nothing was done: it was already free\n",
       err: "",
     });
   });
@@ -45,7 +45,7 @@ describe("unlock", () => {
     const { code, out } = await unlock(["a"]);
     expect([code, await holders()]).toEqual([1, [FOREIGN]]);
     expect(out).toContain("JVM 3f0c…:57");
-    expect(out).toContain("a JVM is told nothing");
+    expect(out).toContain("a JVM is not notified");
     const line = out.split("\n").find((each) => each.startsWith("  holdfast unlock"));
     expect(line).toContain(`--holder ${FOREIGN}`);
     // The line that it gives does what it says.
@@ -75,7 +75,7 @@ describe("unlock", () => {
         log,
       ]);
       expect([code, await holders()]).toEqual([1, [FOREIGN]]);
-      expect(out).toContain("nothing was done: its holders are not those of --holder");
+      expect(out).toContain("nothing was done: it has other holders than --holder says");
       expect([err, readFileSync(log, "utf8")]).toEqual(["", ""]);
     },
   );
@@ -90,7 +90,7 @@ describe("unlock", () => {
     await hold(FOREIGN);
     const { code, out } = await unlock(["a", "--stale"]);
     expect([code, await holders()]).toEqual([1, [FOREIGN]]);
-    expect(out).toContain("it is not stale: JVM 3f0c…:57 tells nothing of itself");
+    expect(out).toContain("it is not stale: JVM 3f0c…:57 has no presence, and may be running");
   });
 
   test.each([
@@ -113,7 +113,7 @@ describe("unlock", () => {
 
   test.each([
     [["a", "--force"], "--force without a terminal needs --yes"],
-    [["a", "--yes"], "--yes belongs to --force"],
+    [["a", "--yes"], "--yes needs --force"],
     [["a", "--force", "--stale"], "cannot be used with"],
     [["a", "--holder", FOREIGN, "--force"], "cannot be used with"],
     [["a", "--holder", FOREIGN, "--stale"], "cannot be used with"],
@@ -132,7 +132,7 @@ describe("unlock", () => {
     { type: "set", make: () => redis.plain.sadd("a", "x") },
     { type: "semaphore or a latch", make: () => redis.plain.set("a", "7") },
     { type: "string", make: () => redis.plain.set("a", "redlock") },
-    { type: "no lock has made", make: () => redis.plain.hset("a", "colour", "red") },
+    { type: "another program wrote its key", make: () => redis.plain.hset("a", "colour", "red") },
   ])("answers 65 where the key holds a $type", async ({ type, make }) => {
     await make();
     const { code, err } = await unlock(["a", "--force", "--yes"]);
@@ -187,7 +187,7 @@ describe("unlock", () => {
     });
     await redis.plain.acl("DELUSER", "few");
     expect([code, await holders()]).toEqual([0, []]);
-    expect(out).toContain("what clients tell of themselves can not be read");
+    expect(out).toContain("presence can not be read");
   });
 
   test("raced fifty times with hand-overs, frees only what it has shown", async () => {

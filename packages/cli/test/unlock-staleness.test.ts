@@ -48,11 +48,11 @@ describe("unlock --stale", () => {
   });
 
   test.each([
-    { kind: "a JVM", holder: FOREIGN, says: "JVM 3f0c…:57 tells nothing of itself, and may well be there" },
+    { kind: "a JVM", holder: FOREIGN, says: "JVM 3f0c…:57 has no presence, and may be running" },
     {
       kind: "one without presence",
       holder: `${OTHER_GHOST}:7`,
-      says: "unknown 25c9…:7 tells nothing of itself",
+      says: "unknown 25c9…:7 is unknown: it has no presence, was closed, or is in another group",
     },
   ])("never takes $kind for gone, be it beside one that is", async ({ holder, says }) => {
     const time = open();
@@ -66,7 +66,7 @@ describe("unlock --stale", () => {
     held(time, [`${GHOST}:1`]);
     leaveGhost(time, { silentMs: 500 });
     expect(await judged(time)).toEqual({
-      obstacle: "jobs@pod-9 pid 1 is there: it was heard of 500 ms ago",
+      obstacle: "jobs@pod-9 pid 1 is running: its last beat was 500 ms ago",
       tookMs: 0,
     });
   });
@@ -75,7 +75,7 @@ describe("unlock --stale", () => {
     const time = open();
     held(time, [`${GHOST}:1`], -1);
     leaveGhost(time);
-    expect((await judged(time)).obstacle).toBe("its key has no TTL, so that none can be seen to fall");
+    expect((await judged(time)).obstacle).toBe("its key has no TTL that could be watched");
   });
 
   test("leaves a lock alone that is renewed although presence has its holder gone [U2]", async () => {
@@ -85,7 +85,7 @@ describe("unlock --stale", () => {
     const { obstacle, tookMs } = await judged(time, (atMs) => {
       if (atMs === 9_000) time.server.command("PEXPIRE", "a", 30_000);
     });
-    expect(obstacle).toBe("its lease was raised a moment ago: something renews it");
+    expect(obstacle).toBe("its TTL was raised a moment ago: something renews it");
     expect(tookMs).toBeLessThan(11_000);
   });
 
@@ -107,7 +107,7 @@ describe("unlock --stale", () => {
     leaveGhost(time);
     leaveGhost(time, { id: OTHER_GHOST, pid: 2 });
     leaveGhost(time, { id: THIRD_GHOST, pid: 3 });
-    expect((await judged(time)).obstacle).toContain("presence itself is unwell");
+    expect((await judged(time)).obstacle).toContain("presence itself has failed");
   });
 
   test("judges a fleet of three by the fall of the lease when two of them are gone [U8]", async () => {
@@ -125,7 +125,7 @@ describe("unlock --stale", () => {
     const { obstacle } = await judged(time, (atMs) => {
       if (atMs === 19_000) time.server.command("PEXPIRE", "a", 60_000);
     });
-    expect(obstacle).toBe("its lease was raised a moment ago: something renews it");
+    expect(obstacle).toBe("its TTL was raised a moment ago: something renews it");
   });
 
   test("leaves a fixed lease alone, which falls whether its holder lives or not [U7]", async () => {
@@ -133,7 +133,7 @@ describe("unlock --stale", () => {
     held(time, [`${GHOST}:1`], 30_000);
     leaveGhost(time, { holds: [["a", "lock", 1, 1, 1_000, 0]] });
     expect(await judged(time)).toMatchObject({
-      obstacle: expect.stringContaining("has a fixed lease, which falls whether it lives or not"),
+      obstacle: expect.stringContaining("has a fixed lease, which is never renewed"),
       tookMs: 0,
     });
   });

@@ -35,7 +35,7 @@ async function interrupt(program: Program): Promise<void> {
 describe("holdfast watch", () => {
   test("tells what becomes of a named lock of a JVM, and ends with 0 by SIGINT", async () => {
     const program = start(["watch", "order:42"]);
-    await program.says('watching "order:42", each second: free now');
+    await program.says('watching "order:42", every second: free now');
     await take("order:42", `${JVM}:57`);
     await program.says("taken");
     await take("order:42", `${JVM}:58`);
@@ -56,7 +56,7 @@ describe("holdfast watch", () => {
   test("writes an object in a line that fits its schema for each change of what a pattern fits", async () => {
     await storeClient(redis.plain, { id: clientId(1), app: "api" });
     const program = start(["watch", "order:*", "--json"]);
-    await program.says("watching, each second: 0 locks now, from presence (1 client) and channels");
+    await program.says("watching, every second: 0 locks now, from presence (1 client) and channels");
     await take("order:1", `${clientId(1)}:1`);
     await take("other", `${clientId(1)}:1`);
     const held = (...keys: readonly string[]) => keys.map((key) => [key, "lock", 1, 1, 1_000, 1]);
@@ -112,7 +112,7 @@ describe("holdfast watch", () => {
     expect(title).toContain("holdfast watch a --url redis://***@127.0.0.1");
     await interrupt(program);
     expect(title + program.out() + program.err()).not.toContain("geheim");
-    expect(program.err()).toContain("--url has a password in it");
+    expect(program.err()).toContain("--url contains a password");
     await redis.plain.acl("DELUSER", "ada");
   });
 });

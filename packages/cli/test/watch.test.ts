@@ -58,11 +58,11 @@ describe("a line of watch", () => {
       "handed over  a  to JVM 4e7e…:57, from api@web-7 pid 7 and 1 more, held for 1 s; 2 wait",
     ],
     [{ type: "queue", waiting: 1 }, "queue        a  1 waits"],
-    [{ type: "queue" }, "queue        a  nothing waits any more"],
+    [{ type: "queue" }, "queue        a  no call waits any more"],
     [{ type: "lost", client: ID, reason: "expired" }, "lost         a  by api@web-7 pid 7: expired"],
     [
       { type: "stale", holders: [holder({ ...api, state: "gone", lastSeenMs: 40_000 })] },
-      "stale        a  api@web-7 pid 7 (gone 40 s); nothing renews it, and it falls in 0 ms",
+      "stale        a  api@web-7 pid 7 (gone 40 s); nothing renews it, and it ends in 0 ms",
     ],
   ])("%j", (more, line) => {
     expect(new ChangeLines(output).of(change(more), scene)).toBe(`03:04:05  ${line}`);

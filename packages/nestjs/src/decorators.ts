@@ -42,12 +42,12 @@ type MethodDecorating<Args extends readonly unknown[], Options> = <M extends Dec
 // A condition on the method's own type would lose its type parameters.
 type FittingArguments<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
   ? unknown
-  : { readonly "the key is made of other arguments than the method has": Args };
+  : { readonly "the key function takes other arguments than the method": Args };
 
 type Skipping<Options, Result> = Options extends { readonly onBusy: "skip" }
   ? undefined extends Result
     ? unknown
-    : { readonly "a method that is skipped resolves with undefined, which is not of its type": Result }
+    : { readonly "a skipped method resolves with undefined, which its return type does not allow": Result }
   : unknown;
 
 /** A scheduler calls it, without arguments. */
@@ -66,11 +66,11 @@ export function Locked<
   Args extends readonly unknown[] = [],
   const Options extends LockedMethodOptions = LockedMethodOptions,
 >(key: KeyNames | ((...args: Args) => KeyNames), given: Options): MethodDecorating<Args, Options> {
-  // Without types nothing may have been given: `locked` says what is missing.
+  // Without types the options may be missing: `locked` then says so.
   const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {
     if (typeof key !== "function" && [key].flat().some((name) => typeof name !== "string" || name === ""))
-      throw new TypeError(`@Locked of ${where(target, property)} needs a key that is no empty text`);
+      throw new TypeError(`@Locked of ${where(target, property)} needs a non-empty key`);
     const find = findIn(target, client);
     try {
       const decorated = locked(find, key, options)(target, property, descriptor as never);
@@ -109,7 +109,7 @@ export function RunOnce(
       );
     if (typeof method !== "function" || method.length > 0)
       throw new TypeError(
-        `RunOnce is for methods without arguments, which a scheduler calls: ${job} is none`,
+        `RunOnce is for methods without arguments, which a scheduler calls: ${job} has arguments`,
       );
     const value = async function (this: object): Promise<unknown> {
       const run = () => Reflect.apply(method, this, []) as Promise<unknown>;

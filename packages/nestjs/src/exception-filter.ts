@@ -17,7 +17,7 @@ const RETRY_AFTER_S = 2;
 
 /**
  * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
- * The answer names neither locks nor servers; the log does, of what is 503. Everything else is left to Nest: the work may have been done in part.
+ * The answer names neither locks nor servers; the log names them for a 503. Nest handles every other error: the work may have been done in part.
  */
 @Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
 export class HoldfastExceptionFilter extends BaseExceptionFilter {

@@ -5,7 +5,7 @@ import { type Driver, ServerReplyError } from "holdfast";
 /** As that of a lock: users of Redis often have rights for such channels alone. */
 const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 
-/** Asks whether messages arrive: by them, those who wait for a lock are woken. */
+/** Checks whether messages arrive, which wake the waiters of a lock. */
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;

@@ -25,7 +25,7 @@ export interface GivenOptions extends Pick<ConnectedOptions, "close" | "disconne
 
 export type HoldfastModuleOptions = ConnectedOptions | GivenOptions;
 
-/** What is said where the module is imported, apart from the client's own options. */
+/** The options of the module's import, besides the client's own options. */
 export interface HoldfastModuleExtras {
   /** Which client this is, where there are several. Default: `default`. */
   readonly name?: string | undefined;

@@ -5,7 +5,7 @@ import type { Holdfast } from "holdfast";
 import { type Messages, messageOf } from "./messages.js";
 import { getHoldfastToken, messagesToken } from "./tokens.js";
 
-/** What is asked, and for how long. */
+/** The checks, and their time limit. */
 export interface HoldfastHealthOptions {
   /** The name of the client. Default: the one without a name. */
   readonly client?: string;
@@ -15,7 +15,7 @@ export interface HoldfastHealthOptions {
 
 /**
  * Tells Terminus how the server of the locks is: `up`, `down` where it does not answer, `degraded` where it answers and its messages do not
- * arrive. Then locks work, and those who wait for them are woken late.
+ * arrive. Then locks work, but waiters wake up late.
  */
 @Injectable()
 export class HoldfastHealthIndicator {

@@ -182,7 +182,7 @@ describe("what is wrong is told where it is written, with the class and the meth
 
   test.each([[undefined], [""], [["a", ""]], [7]])("@Locked by the key %j", (key) => {
     const decorate = Locked(key as string, { waitMs: 0 });
-    expect(decorating(decorate)).toThrow("@Locked of Orders.pay needs a key that is no empty text");
+    expect(decorating(decorate)).toThrow("@Locked of Orders.pay needs a non-empty key");
   });
 
   test.each([[undefined], [{}], [{ gridMs: 0 }], [{ gridMs: 1_500 }]])("@RunOnce with %j", (given) => {

@@ -55,7 +55,7 @@ export class Arrangement {
     return this.#placed;
   }
 
-  /** Sorts anew at the next time, whatever is in use. */
+  /** Sorts again at the next update, even if a row is in use. */
   reset(): void {
     this.#by = undefined;
   }

@@ -128,7 +128,7 @@ export class Feed {
       const snapshot = await this.requests.snapshot(this.#wanted, signal);
       if (!this.store.view.isKnown) this.store.snapshot(snapshot);
     } catch {
-      // The feed itself will say what is wrong.
+      // The feed itself will report the error.
     }
   }
 

@@ -47,7 +47,7 @@ export class Requests {
     return this.#json(`?lock=${encoded(key)}`, signal);
   }
 
-  /** @param seen the digest of what was shown */
+  /** @param seen the digest of the lock that was shown */
   async free(key: string, seen: string, reason: string): Promise<Freed> {
     const why = reason === "" ? "" : `&reason=${encoded(reason)}`;
     const response = await this.#send(`?free=${encoded(key)}${why}`, {
@@ -95,7 +95,7 @@ export class Requests {
   }
 }
 
-/** What is no JSON comes from a proxy. */
+/** A response that is not JSON comes from a proxy. */
 async function refusalOf(response: Response): Promise<Partial<Refusal>> {
   try {
     return await response.json();

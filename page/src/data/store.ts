@@ -24,7 +24,7 @@ export interface SeenLock extends Seen<LockRow> {
   readonly fullMs: number;
 }
 
-/** `paused`: nobody looks at the page. `polling`: the feed does not come through, as behind a proxy that keeps answers back. */
+/** `paused`: the page is not visible. `polling`: the feed does not arrive, for example behind a proxy that buffers answers. */
 export type Connection =
   | { readonly is: "connecting" | "live" | "polling" | "paused" }
   | { readonly is: "lost"; readonly sinceMs: number; readonly reason: string }
@@ -76,7 +76,7 @@ const EMPTY: View = {
   toldMs: 0,
 };
 
-/** Keeps what was told. Nothing is forgotten while Redis or the server is away. */
+/** Keeps the latest state. Nothing is forgotten while Redis or the server is away. */
 export class Store {
   #view = EMPTY;
   readonly #contention = new Contention();
@@ -109,7 +109,7 @@ export class Store {
     const contention = this.#contention.restart(history, locks);
     this.#put({
       isKnown: true,
-      // While Redis is away a server that has just started knows nothing: what was known is worth more.
+      // While Redis is away, a server that has just started knows nothing: the previous state is worth more.
       ...(rest.away !== null && locks.length === 0 && this.#view.isKnown
         ? {}
         : {

@@ -8,7 +8,7 @@ export function nameFilter(typed: string): (name: string) => boolean {
   return (name) => fits([...name], places);
 }
 
-/** What is typed as the server's `match`. */
+/** The filter as the server's `match`. */
 export function patternOf(typed: string): string {
   return /[*?[\\]/.test(typed) ? typed : `*${typed}*`;
 }

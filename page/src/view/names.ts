@@ -52,7 +52,7 @@ function shortHolder(holder: string): string {
   return /^[0-9a-f-]{36}$/.test(id) ? [shortId(id), ...rest].join(":") : holder;
 }
 
-/** What has happened, as a sentence. */
+/** An event, as a sentence. */
 export function eventText(words: Words, event: FeedEvent): string {
   const { type, client, holder, reason, actor } = event;
   const name = client === undefined ? words.someClient : shown(client);

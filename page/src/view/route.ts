@@ -2,10 +2,10 @@ import type { SortBy } from "../data/arrangement.js";
 import { encoded } from "../text/encoded.js";
 import { patternOf } from "../text/glob.js";
 
-/** What is shown, as the fragment of the address says, so that it can be sent to somebody else. */
+/** The view that the fragment of the address names, so that the address can be shared. */
 export interface Route {
   readonly screen: Screen;
-  /** What is typed into the filter. */
+  /** The text of the filter. */
   readonly match: string;
   readonly waited: boolean;
   readonly stale: boolean;

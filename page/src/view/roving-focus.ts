@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 
-/** Keys are no attributes: they are long, and written by strangers. */
+/** Keys are not used as attributes: they are long, and strangers write them. */
 const keys = new WeakMap<Element, string>();
 
 /** As the `ref` of the button of a row. */
@@ -10,7 +10,7 @@ export function rowOf(key: string): (button: Element | null) => void {
   };
 }
 
-/** The button of a row; of the one that Tab leads to where that row is not there any more. */
+/** The button of a row; if that row is gone, of the row that Tab leads to. */
 export function rowButton(key: string): HTMLElement | undefined {
   const buttons = [...document.querySelectorAll<HTMLElement>("[data-row]")];
   return buttons.find((button) => keys.get(button) === key) ?? buttons.find(({ tabIndex }) => tabIndex === 0);

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import { type ConformanceCase, conformanceCase, Recorder } from "./conformance-case.js";
 
-/** What is promised of `subscribe`. */
+/** The promises of `subscribe`. */
 export const channelCases: readonly ConformanceCase[] = [
   conformanceCase(
     "tells that it listens before it resolves, then each message in order",

@@ -22,7 +22,7 @@ export type ConformanceAbility =
   | "reaches-every-master"
   | "replicate";
 
-/** What the cases run against. What is optional are its abilities. */
+/** The driver under test. Its optional members are its abilities. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All of them reach the same server. The cases close what they were given. */
   connect(): Promise<Driver>;

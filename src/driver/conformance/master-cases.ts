@@ -6,7 +6,7 @@ const words = script("words", "return { #KEYS, #ARGV, ARGV[1] }");
 const identity = script("identity", 'return string.match(redis.call("INFO", "server"), "run_id:(%w+)")');
 const refusal = script("refusal", 'return redis.error_reply("REFUSED as it was asked to")');
 
-/** What is promised of `everywhere`. */
+/** The promises of `everywhere`. */
 export const masterCases: readonly ConformanceCase[] = [
   conformanceCase(
     "runs a script without keys on each master, once in each answer",

@@ -6,7 +6,7 @@ const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
 
 const PAUSE_MS = 10;
 
-/** What is promised of `onMoved` and `lookForMoves`. */
+/** The promises of `onMoved` and `lookForMoves`. */
 export const moveCases: readonly ConformanceCase[] = [
   conformanceCase(
     "tells that a key has moved, to who sends it nothing as well, and by then names its new place",

@@ -65,7 +65,7 @@ export interface IoredisConnection extends Pick<EventEmitter, "off"> {
 
 export interface IoredisStream {
   readonly destroyed: boolean;
-  /** What has broken it. */
+  /** The error that broke it. */
   readonly errored?: Error | null | undefined;
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
@@ -113,7 +113,7 @@ const MEMBERS = ["eval", "evalsha", "options", "connect", "on", "off"];
 const SERVER_MEMBERS = [...MEMBERS, "duplicate", "mode", "status"];
 const CLUSTER_MEMBERS = [...MEMBERS, "nodes", "slots", "refreshSlotsCache", "status"];
 
-/** Throws a TypeError that says what to do about what is no client of ioredis, or one that would break the protocol. */
+/** Throws a TypeError, with advice, for a value that is not a client of ioredis, and for a client that would break the protocol. */
 export function assertUsable(redis: IoredisClient | IoredisCluster): void {
   if (typeof redis?.evalsha !== "function") {
     const way = "as in ioredisDriver(new Redis(url))";
@@ -127,14 +127,14 @@ export function assertUsable(redis: IoredisClient | IoredisCluster): void {
   if (keyPrefix) {
     throw new TypeError(
       `ioredisDriver refuses a client with keyPrefix "${keyPrefix}": ioredis prefixes keys but not channels and ` +
-        "not the names inside scripts, so that nobody would be woken. Use the nameMapper option of Holdfast instead",
+        "not the names inside scripts, so waiters would not be woken. Use the nameMapper option of Holdfast instead",
     );
   }
   const options = isCluster(redis) ? (redis.options.redisOptions ?? {}) : redis.options;
   if (options.stringNumbers) {
     throw new TypeError(
       "ioredisDriver refuses a client with stringNumbers: it hides which answers are integers. " +
-        "Pass a client without it, as redis.duplicate({ stringNumbers: false }) makes one",
+        "Pass a client without it, such as redis.duplicate({ stringNumbers: false })",
     );
   }
   if (!isCluster(redis) && redis.mode !== "normal") {
@@ -154,7 +154,7 @@ function kindOf(value: unknown): string {
   if ("then" in value) return "a promise: await it";
   return "evalSha" in value
     ? 'a client of node-redis: use nodeRedisDriver of "holdfast/node-redis"'
-    : `another object; tested is ${TESTED}`;
+    : `another object; tested with ${TESTED}`;
 }
 
 /** Names the server as in a URL, without credentials. */

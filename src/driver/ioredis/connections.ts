@@ -14,7 +14,7 @@ const ONE_CONNECTION = {
   sentinelRetryStrategy: () => null,
   // It would listen to the Sentinels, on connections that only disconnect() ends.
   failoverDetector: false,
-  // A late answer is still valid, and one refused channel is no reason to break the subscriptions of all other ones.
+  // A late answer is still valid, and one refused channel must not break the subscriptions of all others.
   commandTimeout: undefined,
   reconnectOnError: null,
   // A connection of a cluster that was made for a replica would otherwise ask for reads.

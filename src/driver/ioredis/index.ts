@@ -22,7 +22,7 @@ export type {
  * something first has to be listened to (in a cluster with sharded messages one for each master that is listened to), and
  * one for each master where replicas acknowledge.
  *
- * @throws TypeError for what is no client of ioredis, a client with `keyPrefix` or `stringNumbers`, or one in subscriber or monitor mode.
+ * @throws TypeError if it is not a client of ioredis, has `keyPrefix` or `stringNumbers`, or is in subscriber or monitor mode.
  */
 export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
   assertUsable(redis);

@@ -146,7 +146,7 @@ export class PresentMaster {
     else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
-  /** ioredis has reached another server than the one that is named: its Sentinel lags behind, or ours do not answer any more. */
+  /** ioredis has reached another server than the named one: its Sentinel lags behind, or ours no longer answer. */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();

@@ -116,7 +116,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     if (!this.#ready) return;
     this.#ready = false;
     this.resets += 1;
-    // ioredis then forgets what was under way.
+    // ioredis then forgets the commands under way.
     if (this.#redis.options.autoResendUnfulfilledCommands === false)
       this.#unanswered.reject(new Error("the connection was closed before the answer"));
   };

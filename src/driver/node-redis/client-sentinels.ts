@@ -83,7 +83,7 @@ export class ClientSentinels {
       const options = sentinelOptionsOf(this.#redis) ?? (await this.#find(client));
       if (!this.#closed) await this.#listen(client, options);
     } catch {
-      // The Sentinels may want a password, which version 5 shows to nobody.
+      // The Sentinels may want a password, which version 5 does not expose.
       this.#lookAgain();
     }
   }

@@ -86,7 +86,7 @@ const POOL_MEMBERS = [...MEMBERS, "execute"];
 const SENTINEL_MEMBERS = [...MEMBERS, "getSentinelNode", "_execute"];
 const CLUSTER_MEMBERS = [...MEMBERS, "slots", "masters", "nodeClient", "sendCommand", "_options", "_slots"];
 
-/** Throws a TypeError that says what to do about what is no client of node-redis, or one that would break the protocol. */
+/** Throws a TypeError, with advice, for a value that is not a client of node-redis, and for a client that would break the protocol. */
 export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
   if (!isOneOf(redis)) {
     const way = "as in nodeRedisDriver(createClient({ url }))";
@@ -100,7 +100,7 @@ export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
   if (keyPrefix !== undefined) {
     throw new TypeError(
       `nodeRedisDriver refuses a client with keyPrefix "${keyPrefix}": node-redis prefixes keys but not channels and ` +
-        "not the names inside scripts, so that nobody would be woken. Use the nameMapper option of Holdfast instead",
+        "not the names inside scripts, so waiters would not be woken. Use the nameMapper option of Holdfast instead",
     );
   }
 }
@@ -134,7 +134,7 @@ function kindOf(value: unknown): string {
   if ("then" in value) return "a promise: await it";
   return "evalsha" in value
     ? 'a client of ioredis: use ioredisDriver of "holdfast/ioredis"'
-    : `another object; tested is ${TESTED}`;
+    : `another object; tested with ${TESTED}`;
 }
 
 /**

@@ -179,9 +179,9 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     void this.refresh();
   };
 
-  /** What was under way on it was rejected. */
+  /** The commands under way on it were rejected. */
   readonly #onNodeEnd = () => this.#losses.add();
 }
 
-/** Node-redis emits what has failed on the cluster. */
+/** Node-redis emits errors on the cluster. */
 function toldByItsErrors(): void {}

@@ -30,7 +30,7 @@ export type {
  * one for each master that is listened to), and one for each master where replicas acknowledge. A pool does not keep calls
  * in order.
  *
- * @throws TypeError for what is no client of node-redis, or one with `keyPrefix`
+ * @throws TypeError if it is not a client of node-redis, or has a `keyPrefix`
  */
 export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
   assertUsable(redis);

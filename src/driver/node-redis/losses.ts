@@ -5,7 +5,7 @@ interface CountedConnections {
   readonly socketEpoch: number;
 }
 
-/** Counts the connections that were lost once they were ready. Node-redis shows a loss before it rejects what was under way. */
+/** Counts the ready connections that were lost. Node-redis reports a loss before it rejects the commands under way. */
 export class ConnectionLosses {
   readonly #onLoss: () => void;
   readonly #known = new WeakMap<CountedConnections, number>();

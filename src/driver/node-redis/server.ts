@@ -178,7 +178,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #onChange = () =>
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
-  /** Has node-redis ask the Sentinels, which it does when a server says that it is no master. */
+  /** Makes node-redis ask the Sentinels, as it does when a server says that it is not a master. */
   readonly #rediscovered = new NextAnswer(async () => {
     let isAsked = false;
     await this.#lend(async () => {
@@ -207,7 +207,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   };
 }
 
-/** Node-redis emits what has failed. */
+/** Node-redis emits errors. */
 function toldByItsErrors(): void {}
 
 function isPlain(redis: NodeRedisServer): redis is NodeRedisClient {

@@ -94,7 +94,7 @@ export class ChannelTable {
     return channel.work;
   }
 
-  /** Subscribes and unsubscribes until the link does what is wanted. */
+  /** Subscribes and unsubscribes until the link matches the wanted channels. */
   async #follow(channel: ConnectionChannel): Promise<void> {
     // A microtask later: the link may fail at once, and `add` is to return its promise before `onReady` or a rejection reaches the caller.
     await null;

@@ -216,7 +216,7 @@ export class ReplicatedCalls {
     this.#count.forget();
   }
 
-  /** Ends the connection, with what is under way; the next call makes a new one. */
+  /** Ends the connection and the commands under way; the next call makes a new one. */
   async #leave(): Promise<void> {
     const link = this.#link;
     this.#forget();
@@ -253,7 +253,7 @@ async function askFor(
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
-  // No number, or one that came too early for a server that waits: to ask again would bring the same.
+  // Not a number, or a number that came too early for a server that waits: asking again would have the same result.
   const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }

@@ -44,7 +44,7 @@ export class Slots implements KnownSlots {
         await this.refresh();
         server = this.serverOf(key);
       }
-      if (server === undefined) throw new Error(`no master is known that has the slot of "${key}"`);
+      if (server === undefined) throw new Error(`no known master has the slot of "${key}"`);
       try {
         return await act(server, asking);
       } catch (error) {

@@ -175,7 +175,7 @@ export class Subscriber {
   }
 
   #moveChannel(connection: ServerConnection, channel: string): void {
-    // Only a live subscription is moved: one that is being made is redirected by the server.
+    // Only a live subscription is moved: the server redirects a subscription that is being made.
     if (!this.#channels.lost([channel])) return;
     connection.live.unsubscribe(channel).catch(() => undefined);
     this.#leave(connection, channel);

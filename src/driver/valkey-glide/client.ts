@@ -46,7 +46,7 @@ export interface ValkeyGlideOptions<Client> {
   readonly subscriber: Client;
 }
 
-/** `Decoder.Bytes`: of bytes that are no text GLIDE would make an error. */
+/** `Decoder.Bytes`: for bytes that are not text, GLIDE would throw an error. */
 export const BYTES = 0;
 export type Bytes = typeof BYTES;
 /** `PubSubChannelModes.Exact` and `PubSubChannelModes.Sharded`. */
@@ -65,34 +65,36 @@ export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient
 const MEMBERS = ["unsubscribeLazy", "getSubscriptions", "getPubSubMessage"];
 const CLUSTER_MEMBERS = [...MEMBERS, "sunsubscribeLazy"];
 
-/** Throws a TypeError that says what to do about what are no clients of GLIDE, or such that would break the protocol. */
+/** Throws a TypeError, with advice, for values that are not clients of GLIDE, and for clients that would break the protocol. */
 export function assertUsable(client: AnyClient, subscriber: AnyClient | undefined): void {
   assertClient(client, "");
   const way = "valkeyGlideDriver(client, { subscriber })";
   if (subscriber === undefined || (subscriber as unknown) === client) {
     throw new TypeError(
-      `valkeyGlideDriver needs a second client to listen with, as in ${way}: whoever reads the messages of a client of ` +
-        "GLIDE takes them from all others who do",
+      `valkeyGlideDriver needs a second client to listen with, as in ${way}: each message of a GLIDE client ` +
+        "reaches only one of its readers",
     );
   }
   assertClient(subscriber, "subscriber ");
   if (isCluster(client) !== isCluster(subscriber))
-    throw new TypeError("valkeyGlideDriver needs two clients of one kind, both for a cluster or none");
+    throw new TypeError(
+      "valkeyGlideDriver needs two clients of the same kind: both for a cluster, or neither",
+    );
   const { defaultDecoder, config } = hiddenOf(subscriber);
   if (config?.protocol === RESP2) {
     throw new TypeError(
-      "valkeyGlideDriver refuses a subscriber with ProtocolVersion.RESP2: GLIDE listens by RESP3. Leave protocol out",
+      "valkeyGlideDriver refuses a subscriber with ProtocolVersion.RESP2: GLIDE subscribes only over RESP3. Leave protocol out",
     );
   }
   if (config?.pubsubSubscriptions?.callback) {
     throw new TypeError(
-      "valkeyGlideDriver refuses a subscriber with a callback: that gets the messages. Leave pubsubSubscriptions out",
+      "valkeyGlideDriver refuses a subscriber with a callback: the callback would get all messages. Leave pubsubSubscriptions out",
     );
   }
   if (defaultDecoder !== undefined && defaultDecoder !== BYTES) {
     throw new TypeError(
-      "valkeyGlideDriver refuses a subscriber that decodes text: GLIDE throws where nobody can catch it when a message " +
-        "is none. Create it with defaultDecoder: Decoder.Bytes",
+      "valkeyGlideDriver refuses a subscriber that decodes messages as text: GLIDE throws an error that no code can catch if a message " +
+        "is not valid text. Create it with defaultDecoder: Decoder.Bytes",
     );
   }
 }
@@ -115,7 +117,7 @@ function assertClient(client: AnyClient, role: string): void {
 function kindOf(value: unknown): string {
   if (value === null || typeof value !== "object")
     return value === undefined ? "nothing" : `a ${typeof value}`;
-  return "then" in value ? "a promise: await it" : `another object; tested is ${TESTED}`;
+  return "then" in value ? "a promise: await it" : `another object; tested with ${TESTED}`;
 }
 
 /** Names the server, or those of the cluster that its client was told of, as in a URL, without credentials. */

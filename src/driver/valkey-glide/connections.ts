@@ -83,7 +83,7 @@ export class GlideListening implements PubSubConnection {
   async #look(before: ConnectionNames): Promise<void> {
     const connections = await connectionsOf(this.#client);
     if (connections !== UNKNOWN && connections !== before)
-      throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
+      throw new Error("GLIDE has reconnected, or a slot of the cluster has moved");
     if (this.#over) return;
     // Subscriptions that were ended while GLIDE had no connection are still there.
     await this.#subscriptions.endOthers(this);

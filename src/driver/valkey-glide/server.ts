@@ -35,7 +35,7 @@ export class ValkeyGlidePort implements ClientPort {
   constructor(client: AnyClient, subscriber: AnyClient, events: ClientEvents) {
     if (taken.has(subscriber)) {
       throw new TypeError(
-        "valkeyGlideDriver refuses a subscriber that another driver listens with: create one for each, or close the other",
+        "valkeyGlideDriver refuses a subscriber that another driver uses: create one for each driver, or close the other driver",
       );
     }
     taken.add(subscriber);
@@ -86,7 +86,7 @@ export class ValkeyGlidePort implements ClientPort {
     }
     const masters = [...replies].map(([server, own]) => ({ server, replies: own }));
     if (masters.every((master) => master.replies.length === commands.length)) return masters;
-    throw new Error("GLIDE has found other masters while it asked them");
+    throw new Error("the masters changed while GLIDE asked them");
   }
 
   retryDelayMs(failures: number): number | undefined {

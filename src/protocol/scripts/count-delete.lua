@@ -3,21 +3,21 @@
 
   KEYS[1]  count       string, integer
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[i]  further     for each i from 3: deleted along with it, of any type
+  KEYS[i]  further     for each i from 3: another key to delete, of any type
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
-  ARGV[6]  message     what they are told when there was one; "" for nothing
+  ARGV[5]  channel     channel of the waiters
+  ARGV[6]  message     published if there was one; "" for nothing
 
   Returns  { serverMs, answer }:
-           { "deleted", value }    done; the value is what it had
+           { "deleted", value }    done; value: the deleted count
            { "absent", 0 }         there was none
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
-  Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same; the
-           message of a latch is 0, which opens it, where Redisson publishes 1.
+           { "wrong-type", type }  a key has another type
+  Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same keys. The
+           message of a latch is 0, which opens it; Redisson publishes 1.
 ]]
 --@include publish
 --@include request

@@ -1,11 +1,11 @@
 --[[
-  count-look: how many permits a semaphore has to give, or how far a latch has to be counted down.
+  count-look: how many permits a semaphore has available, or the remaining count of a latch.
 
   KEYS[1]  count  string, integer
 
   Returns  { serverMs, answer }:
            { "count", value }      0 when there is none
-           { "wrong-type", type }  the key is something else
+           { "wrong-type", type }  the key has another type
   Compat   Reads only.
 ]]
 --@include request

@@ -1,5 +1,5 @@
 --[[
-  count-try-set: give a semaphore its permits, or a latch its count, unless it has one.
+  count-try-set: set the permits of a semaphore, or the count of a latch, unless it has been set.
 
   KEYS[1]  count       string, integer
   KEYS[2]  requests    hash, request id -> answer
@@ -8,15 +8,15 @@
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  value       integer >= 0
-  ARGV[6]  ttlMs       integer, milliseconds until the key ends; 0: it does not
-  ARGV[7]  channel     where waiters listen
-  ARGV[8]  message     what they are told; "" for nothing
+  ARGV[6]  ttlMs       integer, milliseconds until the key expires; 0: never
+  ARGV[7]  channel     channel of the waiters
+  ARGV[8]  message     published to them; "" for nothing
 
   Returns  { serverMs, answer }:
            { "set", value }        done
-           { "kept", value }       there was one, of this value
+           { "kept", value }       there was one, with this value
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
+           { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonSemaphore.trySetPermitsAsync, RedissonCountDownLatch.trySetCountAsync store and publish the same.
 ]]
 --@include publish
@@ -29,7 +29,7 @@ return { now_ms, once(request, foreign_count(count), function()
   if kept then
     return record(request, "kept", kept)
   end
-  -- A key that is not there is not set so: it only shows whether the server would, and a full one refuses it.
+  -- XX never sets a missing key: this only tests whether the server would, because a full server refuses it.
   redis.call("SET", count, value, "XX")
   local answer = record(request, "set", tonumber(value))
   if ttl_ms == "0" then

@@ -1,27 +1,27 @@
 --[[
-  fair-acquire: take fair locks in the order of their queues, re-enter them, or stand in the queue.
+  fair-acquire: take fair locks in the order of their queues, re-enter them, or join the queue.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
-    queue        list of waiting holders, the next first
-    timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+    queue        list of waiting holders, the next one first
+    timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
     alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      together     1: all locks or none, and no holder is queued; 0: each by itself
+  ARGV[2]      together     1: all locks or none, and no holder is queued; 0: each lock separately
   then the five times of fair-queue, then for each lock:
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
-    waits      1: a refused holder stands in the queue
-    channel    where waiters listen, without the holder or client id that each adds
+    waits      1: a refused holder joins the queue
+    channel    channel of the waiters, without the holder or client id that each appends
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
            { "queued", ttlMs, holder, 0 or 1, 0 or 1, 0 or 1 }
-             in the queue; ttlMs is -1 without a TTL and -2 when the lock is free, holder is empty then;
-             1 for the next in line; 1 when a JVM has the lock or stands in the queue; 1 when this call put it there
-  Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's; our scores
-           are those of our waiters before us, or a constant wait and a horizon behind a JVM's, so that the arithmetic of a
-           JVM that leaves cannot kill a waiter that lives; a lock that is found free goes to the next at once.
+             in the queue; ttlMs is -1 without a TTL, and -2 when the lock is free, with an empty holder;
+             1 for the next in the queue; 1 if a JVM has the lock or is in the queue; 1 if this call added the holder
+  Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's. Our score
+           is that of our waiter before us; behind a JVM it is a constant wait and a horizon, so that the arithmetic of a leaving
+           JVM cannot drop a live waiter. A lock that is found free goes to the next waiter at once.
 ]]
 --@include server-time
 --@include let-end
@@ -67,7 +67,7 @@ local function is_to_be_had(fair, holder)
   return fair.is_free and is_next(fair, holder)
 end
 
--- The new holder may have waited: removes all traces of it from the queue's keys, also when one of these was lost.
+-- The new holder may have waited: removes all its traces from the queue's keys, even if one of these was lost.
 local function leave_if_there(fair, holder)
   local found, head = fair.found, front_of(fair)[1]
   if head == holder then
@@ -77,7 +77,7 @@ local function leave_if_there(fair, holder)
   end
 end
 
--- Asked before the lock is written: a holder that can not leave the queue would be given the lock again.
+-- Checked before the lock is written: a holder that cannot leave the queue would be granted the lock again.
 local function demand_leave(fair)
   local found = fair.found
   if not found.timeout_ms and not found.alive_ms and not found.place then
@@ -93,7 +93,7 @@ end
 local function take(fair, holder, lease_ms, held_count)
   local count, count_before = string.format("%.0f", held_count + 1), counts_of(fair)[holder]
   local ttl_ms = held_count > 0 and ttl_of(fair)
-  -- A waiter that the lock was given to has this count already: a full server would refuse to write it again.
+  -- A waiter that was granted the lock already has this count: a full server would refuse to write it again.
   local is_repeat = count_before == count
   if not is_repeat then
     demand_end(fair.lock, lease_ms)
@@ -115,11 +115,11 @@ local function take(fair, holder, lease_ms, held_count)
   return { "held" }
 end
 
--- Returns whether the holder is new in the queue and whether it is the head, or the answer if it cannot be queued.
+-- Returns whether the holder is new in the queue and whether it is the head, or an answer if it cannot be queued.
 local function push(fair, holder)
   local scored = read(fair, "ZCARD", fair.timeouts)
   if length_of(fair) ~= scored then
-    -- Scores were lost: it may stand there without one.
+    -- Scores were lost: the holder may be in the queue without one.
     local place = read(fair, "LPOS", fair.queue, holder)
     if fair.is_wrong then
       return nil, nil, wrong(fair)
@@ -163,7 +163,7 @@ local function stand_in_queue(fair, holder)
       return answer
     end
   end
-  -- A full server adds nothing unless the script has written before.
+  -- A full server refuses to add data unless the script has already written.
   if not is_new and not fair.is_kept then
     keep_queue(fair, now_ms)
     fair.is_kept = true

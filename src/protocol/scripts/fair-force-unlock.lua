@@ -1,21 +1,21 @@
 --[[
-  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder; the next in line
-  has it then. Also for a lock of which only its holders are known: without waiters a fair lock is stored as any other.
+  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder; it goes to the next
+  waiter. Also for a lock of unknown kind: without waiters, a fair lock is stored like any other.
 
   KEYS[1]  lock        hash, holder -> hold count
-  KEYS[2]  queue       list of waiting holders, the next first
-  KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+  KEYS[2]  queue       list of waiting holders, the next one first
+  KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
   KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   KEYS[5]  waiting     sorted set, client id -> place, of the clients that wait for a lock without a fair queue
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen, without the holder or client id that each adds
-  ARGV[3]  tellsAll    1: it may be a lock without a queue, whose waiters listen on the channel itself and are told; else 0
+  ARGV[2]  channel     channel of the waiters, without the holder or client id that each appends
+  ARGV[3]  tellsAll    1: it may be a lock without a fair queue; its waiters listen on the channel itself and are notified. 0: it is not
   then the five times of fair-queue, then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
 
   Returns  { serverMs, answer }, as lock-force-unlock
-  Compat   Redisson RedissonFairLock.forceUnlockAsync deletes whatever is there.
+  Compat   Redisson RedissonFairLock.forceUnlockAsync deletes any holder.
 ]]
 --@include server-time
 --@include fair-queue

@@ -1,22 +1,22 @@
 --[[
-  fair-refresh: signs of life of the waiters in the queues of fair locks, and what has become of them. A lock that is found free
-  goes to the next in line: its TTL may have run out, and no release has passed it on.
+  fair-refresh: take signs of life from the waiters in fair queues, and answer their state. A lock that is found free goes to the
+  next waiter: its TTL may have run out, without a release that passed it on.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
-    queue        list of waiting holders, the next first
-    timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+    queue        list of waiting holders, the next one first
+    timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
     alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV         the five times of fair-queue, then for each lock:
-    channel    where waiters listen, without the holder or client id that each adds
+    channel    channel of the waiters, without the holder or client id that each appends
     count      how many holders follow
     holder, …  "<client id>:<thread id>"
 
   Returns  { serverMs, { answer, … }, … } with one list per lock and one answer per holder:
-           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, without its last number
+           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, without the last number
            { "granted" }                        it has the lock
            { "gone" }                           it has lost its place
-  Compat   Redisson has no signs of life: a waiter there has its place until its score, and then loses it.
+  Compat   Redisson has no signs of life: its waiter keeps its place until its score, and then loses it.
 ]]
 --@include server-time
 --@include fair-queue
@@ -43,7 +43,7 @@ local function mend(fair)
     end
   end
   local timeout_ms = milliseconds(least_timeout(now_ms, times))
-  -- A full server adds nothing unless the script has written before.
+  -- A full server refuses to add data unless the script has already written.
   keep_signs_of_life(fair)
   for i = 1, #added do
     redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
@@ -54,19 +54,19 @@ local function mend(fair)
   fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 
--- One ZADD for all: as many waiters as come in one call can be unpacked.
+-- One ZADD for all: a call has few enough waiters to unpack.
 local function mark_alive(fair, waiters)
   local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
   for i = 1, #waiters do
     signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
   end
-  -- A full server adds nothing unless the script has written before.
+  -- A full server refuses to add data unless the script has already written.
   local is_there = keep_signs_of_life(fair) == 1
   redis.call("ZADD", fair.alive, unpack(signs))
   fair.has_signs_of_life = not is_there
 end
 
--- Raises only low scores: to change a score costs the server more than to read it.
+-- Raises only low scores, because writing a score costs the server more than reading it.
 local function raise_timeouts(fair, waiters, timeouts)
   local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
   for i = 1, #waiters do
@@ -82,7 +82,7 @@ local function raise_timeouts(fair, waiters, timeouts)
   return #raised > 0
 end
 
--- The waiters that stand in the queue, with their scores.
+-- The waiters that are in the queue, with their scores.
 local function standing(fair, waiters)
   local there, there_timeouts = {}, {}
   local timeouts = #waiters > 0 and read(fair, "ZMSCORE", fair.timeouts, unpack(waiters))

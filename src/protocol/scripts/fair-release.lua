@@ -1,24 +1,24 @@
 --[[
-  fair-release: lower hold counts; give locks to the next in line when their count becomes 0, and tell it to ask when a lock that is
-  held on falls sooner than before. A holder that is still in the queue is taken out of it instead. Each lock is answered by itself.
+  fair-release: lower hold counts. A lock with count 0 goes to the next waiter. If a lock that stays held now expires sooner, the next
+  waiter is told to ask. A holder that is still in the queue is removed from it instead. Each lock has its own answer.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
-    queue        list of waiting holders, the next first
-    timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+    queue        list of waiting holders, the next one first
+    timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
     alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
-  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then the five times of fair-queue, then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release, at most
-    keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
-    ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
-    channel    where waiters listen, without the holder or client id that each adds
+    heldCount  integer > 0, the highest hold count that the holder may have before this release
+    keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever its count
+    ttlMs      integer > 0, the lock's TTL in milliseconds if holds are kept
+    channel    channel of the waiters, without the holder or client id that each appends
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
-  Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock when it
-           hears of it: the message "<thread id>:<milliseconds>" on its client's channel says until when, as an epoch time. A
-           JVM's waiter is told to come. When a waiter gives up its place and the lock is free, the next is told.
+  Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock as soon as it hears
+           of it: the message "<thread id>:<milliseconds>" on its client's channel gives the end as an epoch time. A JVM's
+           waiter is told to ask. When a waiter gives up its place and the lock is free, the next one is told.
 ]]
 --@include hold-count
 --@include server-time

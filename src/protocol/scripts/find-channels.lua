@@ -1,18 +1,18 @@
 --[[
-  find-channels: the channels that somebody listens to at this server, and how many connections do. Of those of Redisson and
-  holdfast the ones that begin as the call says, without those whose names have more than 4,224 bytes.
+  find-channels: the channels with listeners at this server, and the number of their connections. Only channels of Redisson and
+  holdfast with the given prefixes, and with names of at most 4,224 bytes.
 
-  ARGV[1]  sharded  "1": also the channels of sharded messages, where the server knows these
+  ARGV[1]  sharded  "1": also channels of sharded messages, if the server knows these
   then for each kind of channel:
-    start   what it begins with
+    start   the prefix
 
   Returns  { channel, listeners, … }
-  Compat   Reads only, and no key: it is to be asked at each master of a cluster, which tells of its own connections.
+  Compat   Only reads, and no keys: it must be asked at each master of a cluster, because each tells only of its own connections.
 ]]
 local sharded = ARGV[1]
--- Lua can not hand over more values at once than fit on its stack.
+-- Lua cannot unpack more values at once than fit on its stack.
 local MOST_AT_ONCE = 1000
--- That of a lock's name that is looked at, and what a channel has besides.
+-- The longest lock name that is read, and the rest of a channel's name.
 local LONGEST_CHANNEL = 4096 + 128
 
 local function is_wanted(channel)
@@ -49,7 +49,7 @@ if sharded == "1" then
   local channels = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
   if not channels.err then
     add(channels, "SHARDNUMSUB")
-  -- Redis 6.2 begins with a capital.
+  -- Redis 6.2 writes "Unknown" with a capital.
   elseif not string.find(channels.err, "nknown subcommand", 1, true) then
     return channels
   end

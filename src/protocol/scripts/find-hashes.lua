@@ -1,19 +1,19 @@
 --[[
-  find-hashes: the keys of some hashes of this server, and the names of semaphores with permits out, as one step of going
-  through all its keys. A server is known by its run id, as only its own cursors lead on: one that was not asked before begins
-  anew.
+  find-hashes: the keys of some hashes of this server, and the names of semaphores with taken permits, as one step through all its
+  keys. A server is identified by its run id, because its cursors are valid only there: a server that was not asked before starts
+  from the beginning.
 
-  ARGV[1]  count  about how many keys to go through
+  ARGV[1]  count  about how many keys to scan
   then for each server that was asked before:
     runId
-    cursor  "0": it has gone through all of them
+    cursor  "0": all its keys have been scanned
 
   Returns  { runId, cursor, { key, … }, unreadable }
-           without keys whose names have more than 4,096 bytes, and without those that are not UTF-8, as clients that read text
-           do not get them as they are: so many of them were found
-           runId is "" where INFO is not allowed
-  Compat   Reads only, and declares no key: it is to be asked at each master of a cluster. What a key holds is read by calls
-           that declare it.
+           without names of more than 4,096 bytes, and without names that are not UTF-8, which clients that read text
+           cannot receive unchanged; unreadable is the number of these
+           runId is "" if INFO is not allowed
+  Compat   Only reads, and declares no key: it must be asked at each master of a cluster. Other calls, which declare the key, read
+           its content.
 ]]
 local count, info = ARGV[1], redis.pcall("INFO", "server")
 local LONGEST_NAME = 4096
@@ -29,7 +29,7 @@ if cursor == "0" then
   return { run_id, "0", {}, 0 }
 end
 
--- The bytes that follow the first one of a character, by that; the second one of some has narrower bounds.
+-- How many bytes follow the first byte of a character; nil if invalid. For some first bytes the second has narrower bounds.
 local function follows(lead, second)
   if lead < 194 or lead > 244 then
     return nil
@@ -65,14 +65,14 @@ local function add(key)
   end
 end
 
--- The same cursor leads both through the same keys.
+-- Both scans use the same cursor, so they visit the same keys.
 local hashes = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
 local leases = redis.call("SCAN", cursor or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
 for _, key in ipairs(hashes[2]) do
   add(key)
 end
 for _, key in ipairs(leases[2]) do
-  -- Those of the names `a` and `{a}` are the same.
+  -- The names `a` and `{a}` have the same leases key.
   local raw = string.sub(key, 1, -#":timeout" - 1)
   if string.find(raw, "{", 1, true) then
     add(raw)

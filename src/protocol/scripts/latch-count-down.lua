@@ -7,12 +7,12 @@
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
 
   Returns  { serverMs, answer }:
-           { "counted", count }    done; the count is what is left, 0 also of a latch that was open
+           { "counted", count }    done; count: what remains, 0 also for a latch that was open
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
+           { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonCountDownLatch.countDownAsync stores and publishes the same.
 ]]
 --@include publish

@@ -1,39 +1,39 @@
 --[[
-  lock-acquire: take locks, re-enter them, or answer their holders and for how long they have them. A client that waits for one lock
-  stands in the lock's queue until it has it.
+  lock-acquire: take locks, re-enter them, or answer their holders and TTLs. A client that waits for one lock stays in the lock's
+  queue until it has it.
 
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
-  KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; those before have none
+  KEYS[n + j]  token        string, the fencing counter of lock n - m + j, where the last m of the n locks have counters
   KEYS[last]   queue        "queued" only: sorted set, client id -> place
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      leaseMs      integer > 0, milliseconds
-  ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock is answered by itself.
+  ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock has its own answer.
                             "together": 0, and all locks are taken or none
-                            "queued": 0, of one lock, for which the client waits; what was given to it is taken
+                            "queued": 0, for one lock that the client waits for; it takes what was granted to it
   ARGV[3 + i]  holder       "<client id>:<thread id>"
-  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits also when it has the lock, for further calls; "polls" for one
-                            that asks again and again, and hears of no turn
-  ARGV[6]      channel      "queued" only: where waiters listen, without the client id that the channel of one client has behind it
+  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits on for further calls when it has the lock; "polls" for a client
+                            that polls and hears of no turn
+  ARGV[6]      channel      "queued" only: channel of the waiters, without the client id that a client's own channel appends
 
   Returns  serverMs                     all were free and are taken, and none has a counter
            { serverMs, answer, … } with one answer per lock, in all other cases:
-           "held"                       taken or re-entered; also when this is a repeat of a call that did so
-           { "held", token }            the same with the fencing token, as text
-           "free"                       together only: it could be had, but another lock could not
+           "held"                       taken or re-entered, also by a repeat of a call that did so
+           { "held", token }            the same, with the fencing token as text
+           "free"                       together only: this lock was free, but another was not, so none was taken
            { "busy", ttlMs, holder }    another holder has it; ttlMs is -1 without a TTL
-           { "held", token, stands }    queued only; the token is "" of a lock without a counter
+           { "held", token, stands }    queued only; token is "" for a lock without a counter
            { "busy", ttlMs, holder, stands, ahead, isTold }
-                                        queued only. stands: 1 when the queue has the client, which then looks there when it frees the
-                                        lock; 2 when it waits there. ahead: how many others wait before it, 2 at most; of one that
-                                        polls, 0 when the next release gives it the lock. isTold: 1 when the holder will look there
+                                        queued only. stands: 1 if the client is in the queue, so that it looks there when it frees the
+                                        lock; 2 if it waits there. ahead: how many others wait before it, at most 2; for a polling
+                                        client, 0 if the next release grants it the lock. isTold: 1 if the holder will look there
            "late"                       notAfterMs has passed
            "lost"                       heldCount > 0 but the holder is not there
-           { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
-           { "miscounted", holdCount }  another count than heldCount or heldCount + 1
+           { "wrong-type", type }       the lock or its counter has another type, or the counter is not a number
+           { "miscounted", holdCount }  the count is neither heldCount nor heldCount + 1
            { "refused", message }       the server refused the write
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
            incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
-           is read back by GET, as a number in Lua would lose digits, and never has a TTL. For a free lock PTTL is the only
+           is read back by GET, because a number in Lua would lose digits, and never has a TTL. For a free lock PTTL is the only
            read, and the usual answer is a number: a list costs the server and the client several microseconds.
 ]]
 --@include now-ms
@@ -42,13 +42,13 @@ local queue = count_before == "queued" and KEYS[#KEYS]
 local lock_count = queue and 1 or #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS + (queue and 1 or 0)
 
--- Locks that are free, up to the first that is not. Most calls end here, so the functions that only the rest needs are made after it.
+-- Takes free locks, up to the first that is not free. Most calls end here, so functions for the rest are created later.
 local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
 if count_before == "0" and now_ms <= not_after_ms then
   for i = 1, unfenced do
     local lock = KEYS[i]
     seen_ttl_ms = redis.call("PTTL", lock)
-    -- What the server refuses is tried once more below, told, and taken back where it would leave a lock without a TTL.
+    -- A refused write is tried again below, where it is reported, and undone if it would leave a lock without a TTL.
     if
       seen_ttl_ms ~= -2
       or may_run and not may_run("PEXPIRE", lock, lease_ms)
@@ -103,7 +103,7 @@ local function look(lock, holder, token, known_ttl_ms)
   return nil, count, ttl_ms
 end
 
--- The number is drawn and read before the lock is written: one that is refused later is left out.
+-- The number is drawn and read before the lock is written: if the write is refused, that number is skipped.
 local function draw(token)
   local drawn = redis.pcall("INCR", token)
   if type(drawn) ~= "table" then
@@ -113,7 +113,7 @@ local function draw(token)
 end
 
 local function take(lock, holder, token, count, ttl_ms)
-  -- A repeat has counted already; a full server would refuse it to count again.
+  -- A repeat has already been counted; a full server would refuse to count again.
   local is_repeat = count == new_count
   if is_repeat then
     raise_ttl(lock, lease_ms, true)

@@ -1,6 +1,6 @@
 --[[
-  lock-confirm: answer which locks are still held, and write, so that a replica that acknowledges the write has all holds that
-  were found. No TTL is changed. Each lock is answered by itself.
+  lock-confirm: answer which locks are still held. Also writes, so that a replica that acknowledges the write has all holds that were
+  found. Changes no TTL. Each lock has its own answer.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
@@ -11,7 +11,7 @@
     holder, …    "<client id>:<thread id>", one of which has the lock
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-renew
-  Compat   Redisson does not ask when a server changes; nothing that it reads is changed.
+  Compat   Redisson does not check when a server changes; nothing that it reads is changed.
 ]]
 --@include now-ms
 local function found_holder(lock, arg_at, count)
@@ -38,7 +38,7 @@ local function confirm(key_at, arg_at, holds, count)
       return { "lost" }
     end
   end
-  -- A full server adds nothing unless the script has written before. No holder is empty.
+  -- A full server refuses to add data unless the script has already written. No holder has an empty name.
   redis.call("HDEL", lock, "")
   redis.call("HSET", lock, holder, redis.call("HGET", lock, holder))
   return { "renewed" }

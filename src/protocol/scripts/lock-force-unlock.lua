@@ -4,18 +4,18 @@
   KEYS[1]  lock        hash, holder -> hold count
   KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for it
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen, without the client id that the channel of one client has behind it
+  ARGV[2]  channel     channel of the waiters, without the client id that a client's own channel appends
   then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
 
   Returns  { serverMs, answer }:
-           { "released" }          freed; the waiters are told
+           { "released" }          freed; the waiters are notified
            { "absent" }            the lock is free
-           { "changed" }           its holders or their counts differ from those seen; nothing was done
+           { "changed" }           its holders or their counts are not those seen; nothing was done
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  the key is no hash
-  Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.
+           { "wrong-type", type }  the key is not a hash
+  Compat   Redisson RedissonLock.forceUnlockAsync deletes any holder, so a repeat may hit the next one.
 ]]
 --@include call-first
 --@include now-ms

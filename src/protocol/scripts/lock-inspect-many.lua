@@ -1,41 +1,41 @@
 --[[
-  lock-inspect-many: what is stored about some locks that were found. Any program may have written it: what is not of a lock's form
-  is not answered, and a hash or a list that takes more memory than any lock is not read.
+  lock-inspect-many: the stored state of some locks that were found. Any program may have written it: data without a lock's form is
+  not returned, and a hash or list that takes more memory than any lock is not read.
 
   KEYS  for each lock:
     lock   hash, holder -> hold count, and "mode" on a read-write lock
     queue  list of waiting holders (fair lock)
     token  string, the fencing counter (fenced lock)
-    leases sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
-    waiting sorted set, id of a client that waits -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
-            (semaphore of either kind); with "fewer" there is none
-    writers the same for a write lock; with "fewer" there is none
-  ARGV[1]  keys  "all", or "fewer": of each lock the first four
+    leases sorted set, permit id -> end of its lease (permit-expirable semaphore)
+    waiting sorted set, id of a waiting client -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
+            (semaphore of either kind); absent with "fewer"
+    writers the same for a write lock; absent with "fewer"
+  ARGV[1]  keys  "all", or "fewer": only the first four for each lock
 
   Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil,
                { clientId, … }, clientCount, waitsFor }, … }
-           with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
-           type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
-           are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
-           permits, of a string that is a count: { count }, or
-           { count, expired, taken, permanent, { permitId, ms, … } }  how many leases are over, how many are not, how many of
-                                                                      these have no end, and the last to end, as lock-inspect
-           clientIds are those of the clients that wait, the next first: as many as of a queue; for permits one stands there once for each
-           number of permits that its calls want. waitsFor is 1 when they wait to write, 2 when they wait for permits, 0 otherwise
-           In all half a mebibyte at most.
-  Compat   Reads only.
+           with one list for each lock; it may stop early, after at least one: the caller asks again for the others
+           type is "foreign", without fields, for a hash that is not a lock; a lock with more than 1,000 fields returns 1,000 random
+           fields, with "mode" among them; a queue returns its first 1,000 waiters, if it has at most 10,000
+           permits, for a string that is a count: { count }, or
+           { count, expired, taken, permanent, { permitId, ms, … } }  the numbers of expired leases, of live ones, and of
+                                                                      permanent ones, and those that end last, as lock-inspect
+           clientIds: the waiting clients, the next one first, with the limits of a queue; for permits, a client is listed once for
+           each number of permits that its calls want. waitsFor is 1 if they wait to write, 2 if they wait for permits, 0 otherwise
+           At most half a mebibyte in total.
+  Compat   Only reads.
 ]]
 --@include now-ms
 --@include permits-out
 --@include waiting-clients
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
--- Once so many fields and waiters were read, the rest of the locks is left out: a millisecond or two of the server.
+-- After this many fields and waiters, the remaining locks are left out: a millisecond or two of the server.
 local MOST_ROWS = 2000
--- A client id has 36 characters, a thread id that is an integer of 64 bits up to 20. A lock that is given to a client has "next" there.
+-- A client id has 36 characters; a thread id, an integer of 64 bits, up to 20. A granted lock has "next" in its place.
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
--- Redis 6.2 to Valkey 9 take a third of that for the longest holder. A hash that was large may keep its table for a while.
+-- Redis 6.2 to Valkey 9 need a third of that for the longest holder. A hash that was large may keep its table for a while.
 local FIELD_BYTES, FRAME_BYTES = 512, 65536
--- So many fields are looked at, from the first on, before the name of any is read.
+-- How many fields are sampled for their size before any name is read.
 local SAMPLES = 100
 
 local function is_holder(field)
@@ -57,13 +57,13 @@ local function is_of_lock(field, value)
   return is_holder(field) and #value <= LONGEST_COUNT and string.find(value, "^%d+$")
 end
 
--- A user without the right to MEMORY USAGE is not told how much a key takes. With 0 samples all of it is counted.
+-- If the user may not use MEMORY USAGE, the size is unknown. With 0 samples, everything is counted.
 local function is_small(key, count, samples)
   local bytes = redis.pcall("MEMORY", "USAGE", key, "SAMPLES", samples)
   return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count
 end
 
--- Of two fields of a lock one at least is a holder: the other may be "mode".
+-- Of two fields of a lock, at least one is a holder: the other may be "mode".
 local function has_holder(key)
   for _, field in ipairs(redis.call("HRANDFIELD", key, 2)) do
     if is_holder(field) then
@@ -73,7 +73,7 @@ local function has_holder(key)
   return false
 end
 
--- Nothing is answered for a hash that is no lock.
+-- Returns nil for a hash that is not a lock.
 local function fields_of(key, count)
   local fields = redis.call("HRANDFIELD", key, MOST_SHOWN, "WITHVALUES")
   local mode = count > MOST_SHOWN and redis.call("HGET", key, "mode")
@@ -96,7 +96,7 @@ local function may_be_lock(key, count)
     and (count <= SAMPLES or is_small(key, count, 0))
 end
 
--- The waiters, and how many there are.
+-- The waiters, and their number.
 local function queue_of(key)
   if redis.call("TYPE", key).ok ~= "list" then
     return {}, 0
@@ -118,7 +118,7 @@ local function is_small_queue(key, count)
   return is_small(key, count, 0)
 end
 
--- What a semaphore has to give and has given, and how many permits are listed of that.
+-- The available and taken permits of a semaphore, and how many taken ones are listed.
 local function permits_of(key, leases)
   local number = short_count_of(key)
   if not number or redis.call("TYPE", leases).ok ~= "zset" then

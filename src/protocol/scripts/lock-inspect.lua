@@ -1,29 +1,29 @@
 --[[
-  lock-inspect: everything that is stored about a lock, of whatever kind, or about a semaphore or a latch, in one look.
+  lock-inspect: everything stored about a lock of any kind, a semaphore or a latch, in one call.
 
-  KEYS[1]  lock    hash, holder -> hold count, and "mode" on a read-write lock; or string, what is available of a semaphore
+  KEYS[1]  lock    hash, holder -> hold count, and "mode" on a read-write lock; or string, the count of a semaphore or latch
   KEYS[2]  queue   list of waiting holders (fair lock)
   KEYS[3]  token   string, the fencing counter (fenced lock)
-  KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
-  KEYS[5]  waiting sorted set, id of a client that waits -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
-                   (semaphore of either kind); left out: it is not read
-  KEYS[6]  writers the same for a write lock; left out with the one before
+  KEYS[4]  leases  sorted set, permit id -> end of its lease (permit-expirable semaphore)
+  KEYS[5]  waiting sorted set, id of a waiting client -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
+                   (semaphore of either kind); if left out, it is not read
+  KEYS[6]  writers the same for a write lock; left out together with waiting
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
-  then for each place where waiters may listen:
+  then for each channel where waiters may listen:
     channel
 
   Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil,
              { clientId, … }, clientCount }
-           ttlMs is -2 for a missing key and -1 for one without a TTL; fields are answered for a hash only; listeners is
-           nil where PUBSUB is not allowed
-           permits, of a string that is a count:
-           { count }                                       nothing is leased
-           { count, expired, taken, { permitId, ms, … } }  how many leases are over, how many are not, and of these the first
-                                                           to end: 32 hexadecimal digits, and what is left of the lease, -1
-                                                           of a permanent permit
-           clientIds are those of the clients that wait, the next first: 1,000 at most, and none of more than 10,000; for permits one stands
-           there once for each number of permits that its calls want
-  Compat   Reads only.
+           ttlMs is -2 for a missing key and -1 for a key without a TTL; fields are returned only for a hash; listeners is
+           nil if PUBSUB is not allowed
+           permits, for a string that is a count:
+           { count }                                       without leases
+           { count, expired, taken, { permitId, ms, … } }  the numbers of expired and of live leases, and of the live ones the
+                                                           first to end: 32 hexadecimal digits, and the milliseconds left, -1
+                                                           for a permanent permit
+           clientIds: the waiting clients, the next one first; at most 1,000, and none if there are more than 10,000; for permits, a
+           client is listed once for each number of permits that its calls want
+  Compat   Only reads.
 ]]
 --@include now-ms
 --@include permits-out

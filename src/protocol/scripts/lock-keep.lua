@@ -1,23 +1,23 @@
 --[[
-  lock-keep: end the holds of locks, but let their keys stay for a while: a field that stands for no thread replaces the holder's.
-  Each lock is answered by itself.
+  lock-keep: end the holds of locks, but keep their keys for a while: a field that belongs to no thread replaces the holder's.
+  Each lock has its own answer.
 
   KEYS[i]      lock         hash, holder -> hold count
-  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then for each lock:
     holder     "<client id>:<thread id>"
     kept       "<client id>:0", the field that stays, with a hold count of 1
-    keepMs     integer > 0, milliseconds that the key is to live on
-    channel    where waiters listen
+    keepMs     integer > 0, how many milliseconds the key stays
+    channel    channel of the waiters
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release:
-           "released"              kept; also when the field that stays is there already, as after a repeat: then nothing is changed
-           { "released", 1 }       kept, and the lock falls sooner than before
-           "absent"                neither field is there
+           "released"              kept; also if the staying field already exists, as after a repeat, with nothing changed
+           { "released", 1 }       kept, and the lock expires sooner than before
+           "absent"                neither field exists
            "late"                  notAfterMs has passed
-           { "wrong-type", type }  the key is no hash
-  Compat   Redisson has nothing like it; to a JVM it looks as if thread 0 of the client had the lock. Where the lock falls sooner
-           than before, waiters are told as if it were free: they ask, and sleep by the TTL that they then see. The first write is a
+           { "wrong-type", type }  the key is not a hash
+  Compat   Redisson has nothing like it; to a JVM, thread 0 of the client seems to have the lock. If the lock expires sooner than
+           before, waiters are told as if it were free: they ask, and sleep for the TTL that they then see. The first write is a
            PEXPIRE, which a full server still accepts.
 ]]
 --@include publish

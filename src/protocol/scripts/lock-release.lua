@@ -1,46 +1,46 @@
 --[[
-  lock-release: lower hold counts; when a count becomes 0 free the lock. Its waiters are told of that, and of a lock that falls sooner
-  than before.
-  Each lock is answered by itself.
+  lock-release: lower hold counts; free a lock when its count becomes 0. Notifies its waiters of that, and when a lock that stays held
+  expires sooner than before.
+  Each lock has its own answer.
 
   KEYS[i]      lock         hash, holder -> hold count
-  KEYS[n + i]  queue        sorted set, client id -> place, where the clients that wait for one of the n locks stand; all locks have
-                            theirs, or none
-  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit, and
-                            the time is not told
+  KEYS[n + i]  queue        sorted set, client id -> place, the queue of the clients that wait for lock i of n; either all locks have
+                            one, or none
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline, and
+                            the answer has no time
   then for each lock:
     holder     "<client id>:<thread id>"; "" with "calls"
-    channel    where waiters listen, without the client id that the channel of one client has behind it
+    channel    channel of the waiters, without the client id that a client's own channel appends
   then, with queues, for each lock:
-    way        "leaves" when no call of the holder's client waits for the lock any more, "stays" otherwise; "calls" when nothing is
-               freed, and the first that waits is to ask; with " all" behind it where all who listen to a channel are known to
-               this server
-  then, where holds are kept, which goes for one lock only; without these it is freed whatever the count was:
-  ARGV[4]      heldCount    integer > 0, the holder's hold count before this release, at most
+    way        "leaves" if no call of the holder's client waits for the lock, "stays" otherwise; "calls" if nothing is freed
+               and the first waiting client should ask; " all" is appended if this server knows all listeners of a
+               channel
+  then, if holds are kept, for one lock only; without these, the lock is freed whatever its count:
+  ARGV[4]      heldCount    integer > 0, the highest hold count that the holder may have before this release
   ARGV[5]      keptCount    integer > 0, the hold count to leave
-  ARGV[6]      ttlMs        integer > 0, milliseconds the lock is to live on
+  ARGV[6]      ttlMs        integer > 0, the lock's new TTL in milliseconds
 
-  Returns  heard                        without a limit: all are freed, and so many heard of each
+  Returns  heard                        without a deadline: all are freed, each with this many receivers
            { serverMs, answer, … } with one answer per lock, in all other cases:
-           heard                        freed; how many heard of it, as far as this server knows
-           { "given", heard }           freed, and given to another client that waits
-           "released"                   lowered; also when this is a repeat of a call that did so
-           { "released", 1 }            lowered, and the lock falls sooner than before
+           heard                        freed; the number of receivers that this server knows
+           { "given", heard }           freed, and granted to another waiting client
+           "released"                   lowered, also by a repeat of a call that did so
+           { "released", 1 }            lowered, and the lock expires sooner than before
            "absent"                     the holder is not there
-           { "absent", 1 }              the same, but its client has the lock by another holder: it stands on in the queue for that
+           { "absent", 1 }              the same, but its client has the lock through another holder, so it stays in the queue
            "late"                       notAfterMs has passed
-           { "wrong-type", type }       the key is no hash
+           { "wrong-type", type }       the key is not a hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
-  Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same, but for a lock that is held on and falls sooner
-           than before: of that Redisson tells nothing. No unlock latch is written.
+  Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same, except that it publishes nothing for a lock that
+           stays held and expires sooner. No unlock latch is written.
            The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user without the right to publish
-           still frees the lock; waiters then live by its TTL.
+           still frees the lock; waiters then rely on its TTL.
 ]]
 --@include publish
 local not_after_ms, now_ms = tonumber(ARGV[1]), 0
 local keeps_holds, looks = #ARGV > 2 * #KEYS + 1, #ARGV <= 2 * #KEYS
 local lock_count = looks and #KEYS / 2 or #KEYS
--- To ask for the time would be a fifth of a call that only frees one lock.
+-- Reading the time would take a fifth of a call that only frees one lock.
 if not_after_ms > 0 then
   --@include server-time
   now_ms = server_time()
@@ -60,7 +60,7 @@ for i = 1, lock_count do
     --@include set-ttl
     local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 
-    -- For a lock that was not just freed. Most calls do without it, and so it is made only here.
+    -- For a lock that was not just freed. Created only here, because most calls do not need it.
     local function answer()
       if now_ms > not_after_ms then
         return "late"

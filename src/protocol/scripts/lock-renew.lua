@@ -1,17 +1,17 @@
 --[[
-  lock-renew: let held locks live on. A hold that is gone is never made again. Each lock is answered by itself.
+  lock-renew: prolong held locks. Never recreates a lost hold. Each lock has its own answer.
 
   KEYS[i]    lock       hash, holder -> hold count
   ARGV, for each lock:
     holder   "<client id>:<thread id>"
-  then for each lock, of which the last stands for all that are left:
+  then for each lock, where the last value applies to all remaining locks:
     leaseMs  integer > 0, milliseconds
 
-  Returns  { serverMs, answer, … } with one answer per lock, of which the last stands for all that are left:
+  Returns  { serverMs, answer, … } with one answer per lock, where the last one applies to all remaining locks:
            "renewed"
            "lost"                  the holder is not there
            { "refused", message }  the server refused the command
-  Compat   Redisson LockTask; a TTL is only raised, where Redisson overwrites it.
+  Compat   Redisson LockTask; a TTL is only raised, while Redisson overwrites it.
 ]]
 --@include now-ms
 --@include raise-ttl

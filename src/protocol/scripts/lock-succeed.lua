@@ -1,20 +1,20 @@
 --[[
-  lock-succeed: let one holder of a client follow another, without the lock being free in between.
+  lock-succeed: replace one holder of a client by another, without freeing the lock in between.
 
   KEYS[1]      lock         hash, holder -> hold count
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      leaseMs      integer > 0, milliseconds that the successor's lease lasts
+  ARGV[2]      leaseMs      integer > 0, the successor's lease in milliseconds
   ARGV[3]      successor    "<client id>:<thread id>"
   then for each holder of the same client that may have the lock:
     predecessor  "<client id>:<thread id>"
 
-  Returns  serverMs              the successor has it, with a hold count of 1; also when this is a repeat
+  Returns  serverMs              the successor has it, with a hold count of 1; also for a repeat
            { serverMs, answer }, in all other cases:
            "late"                notAfterMs has passed
            "lost"                none of them has it
            { "wrong-type", type }
-  Compat   Redisson has nothing like it; what is stored looks as if the successor had taken the lock. A predecessor's TTL
-           may be longer, and is overwritten; a repeat never shortens what the successor has by then. The first write is a
+  Compat   Redisson has nothing like it; the stored state looks as if the successor had taken the lock. A predecessor's TTL
+           may be longer, and is overwritten; a repeat never shortens the successor's TTL. The first write is a
            HDEL, which a full server still accepts.
 ]]
 --@include now-ms
@@ -37,7 +37,7 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
-      -- Whether the server would delete the predecessor: it has the lock as long as it is there. No holder is empty.
+      -- Tests whether the server would delete the predecessor, which has the lock as long as its field exists. No holder has an empty name.
       redis.call("HDEL", lock, "")
       redis.call("PEXPIRE", lock, lease_ms)
       redis.call("HSET", lock, successor, "1")

@@ -1,41 +1,41 @@
 --[[
-  permit-acquire: take permits of a permit-expirable semaphore, each with a lease, or say when there may be some.
+  permit-acquire: take permits of a permit-expirable semaphore, each with a lease, or say when there may be enough.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[3]  saved       string, the owner that permits are saved up for, and how many
+  KEYS[3]  saved       string, the owner for which permits are saved up, and their number
   KEYS[4]  leases      sorted set, id of a permit -> end of its lease
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  owner       "<client id>:<number>" of the call that asks
-  ARGV[7]  permitIds   32 hexadecimal digits for each permit that is wanted
-  ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
+  ARGV[7]  permitIds   32 hexadecimal digits for each wanted permit
+  ARGV[8]  saveMs      integer, how long to save permits up for the owner; 0: not at all
   ARGV[9]  leaseMs     integer, milliseconds; 0: the permits are permanent
-  then, for a client that knows of others that wait:
-  KEYS[5]  queue       sorted set, where clients wait for permits; see permit-queue.lua
-  ARGV[10] line        "<client id>:<permits>", of the calls that wait with this one
+  then, if the client knows of other waiting clients:
+  KEYS[5]  queue       sorted set, the queue of the clients that wait for permits; see permit-queue.lua
+  ARGV[10] line        "<client id>:<permits>", the line of the asking call
   ARGV[11] way         "asks", "stands" or "stays"; see permit-question.lua
-  ARGV[12] countsAll   1: all who listen to a channel are known to this server; 0: they are not
+  ARGV[12] countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, stands }: with a queue, stands is 0 when nobody waits there; 1 when other lines do; 2 when the line
-           waits; 3 when it is the first of those that were not told their turn; 4 when
-           it is new as well, and nobody waits before it. The answer is
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if nobody waits there; 1 if other lines do; 2 if the line
+           waits; 3 if it is the first that was not told its turn; 4 if it is also new and nobody waits
+           before it. The answer is
            { "granted", left, ms, ms, ms }
-                                         done, and so many are available still; the TTL of the semaphore, -1 without; after
-                                         how many milliseconds the next lease ends, -1: never; of a repeat, what is left
-                                         of the leases, -1: all
+                                         done; the permits still available; the TTL of the semaphore, -1 without one; the
+                                         milliseconds until the next lease ends, -1: never; for a repeat, the time left of
+                                         the leases, -1: all of it
            { "gone", 0 }                 a repeat: they were granted, but their lease has ended
            { "short", available, ms, saving, exists }
-                                         not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, the number of
+                                         not enough for the owner; ms: when there may be, -1: unknown;
+                                         saving: 1 if permits are saved up for it, else 0; exists: 0 if the number of
                                          permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
-           { "wrong-type", type }        a key is something else
-  Compat   Redisson RedissonPermitExpirableSemaphore.tryAcquireAsync stores the same, but by the clock of its client.
+           { "wrong-type", type }        a key has another type
+  Compat   Redisson RedissonPermitExpirableSemaphore.tryAcquireAsync stores the same, but by its client's clock.
            Saved permits are holdfast's own.
 ]]
 --@include request
@@ -51,7 +51,7 @@ if waiting then
   --@include permit-question
 end
 
--- The earlier of two ends, of which each is -1 for none.
+-- The earlier of two ends; each may be -1 for none.
 local function earlier(one_ms, other_ms)
   if one_ms < 0 or other_ms < 0 then
     return math.max(one_ms, other_ms)
@@ -59,7 +59,7 @@ local function earlier(one_ms, other_ms)
   return math.min(one_ms, other_ms)
 end
 
--- All that is read comes before what is written.
+-- All reads come before the writes.
 local function grant()
   local ttl_ms = redis.call("PTTL", semaphore.permits)
   local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
@@ -68,7 +68,7 @@ local function grant()
   local recorded = try_record(request, "granted", left)
   if not recorded or is_undone(request, lease(semaphore, ids, ends_ms)) then
     redis.call("DECRBY", semaphore.permits, milliseconds(-#ids))
-    -- The call fails with what was refused.
+    -- The call fails with the refused command.
     if recorded then
       redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), ids[1])
     end

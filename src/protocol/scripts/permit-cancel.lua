@@ -1,21 +1,21 @@
 --[[
-  permit-cancel: take back a request for leased permits: its outcome is unknown, or its caller has given up. If it arrives only
-  after this call, it is answered "cancelled".
+  permit-cancel: take back a request for leased permits, because its outcome is unknown or its caller has given up. If the request
+  arrives only after this call, it is answered "cancelled".
 
-  KEYS[1]  permits    string, integer: what is available
+  KEYS[1]  permits    string, integer: the available permits
   KEYS[2]  requests   hash, request id -> answer
-  KEYS[3]  saved      string, the owner that permits are saved up for, and how many
+  KEYS[3]  saved      string, the owner for which permits are saved up, and their number
   KEYS[4]  leases     sorted set, id of a permit -> end of its lease
   ARGV[1]  id         of the request
-  ARGV[2]  memoryMs   integer > 0, how long it is known to be cancelled
+  ARGV[2]  memoryMs   integer > 0, how long the cancellation is remembered
   ARGV[3]  settled    ids of requests that have ended: their answers are deleted
-  ARGV[4]  channel    where waiters listen
-  ARGV[5]  owner      of the request: nothing is saved up for it any more
+  ARGV[4]  channel    channel of the waiters
+  ARGV[5]  owner      of the request: nothing more is saved up for it
   ARGV[6]  permitIds  32 hexadecimal digits for each permit: given back if they were granted
 
   Returns  { serverMs, answer }:
            { "cancelled", 0 }
-           { "wrong-type", type }  a key is something else
+           { "wrong-type", type }  a key has another type
   Compat   Redisson releases the permits (RedissonPermitExpirableSemaphore.tryAcquireAsync), which does not stop a request
            that arrives later.
 ]]

@@ -1,14 +1,14 @@
 --[[
-  permit-leave: take a line out of the queue of the clients that wait for permits of a semaphore. If it was told its turn, the next is told.
+  permit-leave: remove a line from the queue of the clients that wait for permits of a semaphore. If it was told its turn, the next is told.
 
-  KEYS[1]  permits    string, integer: what is available
-  KEYS[2]  queue      sorted set, where clients wait for permits; see permit-queue.lua
-  KEYS[3]  saved      string, the owner that permits are saved up for, and how many
-  ARGV[1]  channel    where waiters listen
+  KEYS[1]  permits    string, integer: the available permits
+  KEYS[2]  queue      sorted set, the queue of the clients that wait for permits; see permit-queue.lua
+  KEYS[3]  saved      string, the owner for which permits are saved up, and their number
+  ARGV[1]  channel    channel of the waiters
   ARGV[2]  line       "<client id>:<permits>"
-  ARGV[3]  countsAll  1: all who listen to a channel are known to this server; 0: they are not
+  ARGV[3]  countsAll  1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, { "left", lines } }  how many lines wait that were looked at; 0, if it did not wait itself
+  Returns  { serverMs, { "left", lines } }  how many waiting lines were read; 0 if the line itself did not wait
   Compat   The queue is holdfast's own.
 ]]
 --@include request

@@ -1,16 +1,16 @@
 --[[
-  permit-look: how many permits of a permit-expirable semaphore are available and out, and how long one of them is leased.
-  May be repeated: it changes nothing but what time has changed.
+  permit-look: how many permits of a permit-expirable semaphore are available and taken, and the remaining lease of one of them.
+  May be repeated: it only reclaims expired permits.
 
-  KEYS[1]  permits   string, integer: what is available
+  KEYS[1]  permits   string, integer: the available permits
   KEYS[2]  leases    sorted set, id of a permit -> end of its lease
-  ARGV[1]  channel   where waiters listen
+  ARGV[1]  channel   channel of the waiters
   ARGV[2]  permitId  32 hexadecimal digits; "" for none
 
   Returns  { serverMs, answer }:
            { "permits", exists, available, acquired, ms }
-                                   exists: 1 or 0; ms: what is left of the lease, -1 of a permanent permit, -2 of none
-           { "wrong-type", type }  a key is something else
+                                   exists: 1 or 0; ms: the remaining lease, -1 for a permanent permit, -2 for none
+           { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.availablePermitsAsync, acquiredPermitsAsync, getPermitsAsync and
            getLeaseTimeAsync, by the server's clock.
 ]]

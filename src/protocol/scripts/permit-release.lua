@@ -1,26 +1,26 @@
 --[[
-  permit-release: give leased permits back, all of them or none.
+  permit-release: give leased permits back, all or none.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   KEYS[3]  leases      sorted set, id of a permit -> end of its lease
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  permitIds   32 hexadecimal digits for each permit
-  then, for a client that knows of others that wait:
-  KEYS[4]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
-  KEYS[5]  saved       string, the owner that permits are saved up for, and how many
-  ARGV[7]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
+  then, if the client knows of other waiting clients:
+  KEYS[4]  queue       sorted set, the queue of the clients that wait for permits: the first is told its turn; see permit-queue.lua
+  KEYS[5]  saved       string, the owner for which permits are saved up, and their number
+  ARGV[7]  countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, waiting }: waiting is how many have heard of it at this server, and how many lines were found in the
+  Returns  { serverMs, answer, waiting }: waiting is the number of receivers at this server plus the lines found in the
            queue. The answer is
            { "released", available }  done
-           { "absent", number }       so many of them are unknown, or their lease has ended; no other was given back
+           { "absent", number }       this many are unknown, or their lease has ended; no other was given back
            { "late" }                 notAfterMs has passed
-           { "wrong-type", type }     a key is something else
+           { "wrong-type", type }     a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.tryReleaseAsync stores the same.
 ]]
 --@include request

@@ -1,6 +1,6 @@
 --[[
-  permit-renew: let the leases of permits live on. A permit that is gone, or past its lease, is never made again.
-  Each semaphore is answered by itself.
+  permit-renew: prolong the leases of permits. Never recreates a permit that is gone or expired.
+  Each semaphore has its own answer.
 
   KEYS[i]      leases     for each semaphore: sorted set, id of a permit -> end of its lease
   ARGV, for each semaphore:
@@ -11,7 +11,7 @@
            { "renewed" }
            { "lost" }              at least one of the permits is not there
            { "refused", message }  the server refused the command
-  Compat   Redisson has no watchdog for permits; a lease is only raised.
+  Compat   Redisson has no watchdog for permits; a lease is only prolonged.
 ]]
 --@include request
 --@include leased-permits
@@ -23,7 +23,7 @@ local function renew(semaphore, ids, lease_ms)
   if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then
     return { "lost" }
   end
-  -- A full server adds nothing unless the script has written before. No permit has an empty id.
+  -- A full server refuses to add data unless the script has already written. No permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
   prolong(semaphore, ids, now_ms + lease_ms)
   return { "renewed" }

@@ -1,24 +1,24 @@
 --[[
-  permit-set-lease: let the leases of permits end at another time, all of them or none. Where the next permit returns sooner than
-  before, the waiters are told to ask: they sleep until the end that they have seen.
+  permit-set-lease: change the lease ends of permits, all or none. If the next permit now returns sooner than before, the waiters
+  are told to ask, because they sleep until the end that they have seen.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   KEYS[3]  leases      sorted set, id of a permit -> end of its lease
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  permitIds   32 hexadecimal digits for each permit
   ARGV[7]  leaseMs     integer > 0, milliseconds from now
 
   Returns  { serverMs, answer }:
-           { "updated", number }   so many leases were
-           { "absent", number }    so many of them are unknown, or their lease has ended; no other was updated
+           { "updated", number }   the number of updated leases
+           { "absent", number }    this many are unknown, or their lease has ended; no other was updated
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
-  Compat   Redisson RedissonPermitExpirableSemaphore.updateLeaseTimeAsync stores the same, by the clock of its client, and publishes
+           { "wrong-type", type }  a key has another type
+  Compat   Redisson RedissonPermitExpirableSemaphore.updateLeaseTimeAsync stores the same, by its client's clock, and publishes
            nothing. A JVM's waiter that is told of a permit asks, and sleeps until the end that it then sees.
 ]]
 --@include request

@@ -1,20 +1,20 @@
 --[[
-  permit-set-total: change how many permits there are, those included that are out.
+  permit-set-total: change the number of permits, including taken ones.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   KEYS[3]  leases      sorted set, id of a permit -> end of its lease
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  total       integer >= 0
 
   Returns  { serverMs, answer }:
            { "set", available }    done
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
+           { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.setPermitsAsync stores the same.
 ]]
 --@include request
@@ -25,7 +25,7 @@ local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memo
 
 return { now_ms, once(request, foreign_semaphore(semaphore), function()
   local available = count_of(semaphore.permits)
-  -- Without a semaphore, leases that are left of an earlier one do not count.
+  -- Without a semaphore, leases left by an earlier one do not count.
   local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
   if available and now_total == total then
     return record(request, "set", available)

@@ -1,13 +1,13 @@
 --[[
-  presence-leave: a client that is closed takes away what it has told its group.
+  presence-leave: remove the report of a closed client from its group.
   May be repeated.
 
-  KEYS[1]  clients   sorted set, client id -> epoch milliseconds until which the client is believed to be there
-  KEYS[2]  client    hash, what the client has told
+  KEYS[1]  clients   sorted set, client id -> epoch milliseconds until which the client counts as present
+  KEYS[2]  client    hash, the client's report
   ARGV[1]  clientId
 
   Returns  { serverMs }
-  Compat   Redisson knows no such keys.
+  Compat   Redisson has no such keys.
 ]]
 --@include now-ms
 local clients, client, id = KEYS[1], KEYS[2], ARGV[1]

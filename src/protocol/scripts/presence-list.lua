@@ -1,23 +1,23 @@
 --[[
-  presence-list: what the clients of one page have told, and the ids of the next page. Any program may have written it: a value
-  that is longer than any that a client writes is not read.
+  presence-list: the reports of the clients of one page, and the ids of the next page. Any program may have written them: a value
+  longer than any that a client writes is not read.
   May be repeated: it changes nothing.
 
-  KEYS[1]  clients    sorted set, client id -> epoch milliseconds until which the client is believed to be there
+  KEYS[1]  clients    sorted set, client id -> epoch milliseconds until which the client counts as present
   then for each client of this page:
-    KEYS   client     hash, what the client has told
-  ARGV[1]  before     "(" and the score with which the next page begins; "(-inf" at first
-  ARGV[2]  skip       how many ids with that score or a higher one are passed over, as they were read before
-  ARGV[3]  limit      how many ids of the next page are answered at most
-  ARGV[4]  roomBytes  once what is answered takes so many bytes, the rest of this page is left out
+    KEYS   client     hash, the client's report
+  ARGV[1]  before     "(" and the score at which the next page begins; "(-inf" at first
+  ARGV[2]  skip       how many ids with that score or a higher one to skip, because they were already read
+  ARGV[3]  limit      the most ids of the next page to return
+  ARGV[4]  roomBytes  after this many bytes, the rest of this page is left out
   ARGV[5]  mostBytes  a longer meta or live is left out
   then for each client of this page:
-    ARGV   liveAt     as it was answered before: meta and live are left out when it is the same; "": nothing was answered
+    ARGV   liveAt     from an earlier answer: meta and live are left out if it is unchanged; "": no earlier answer
 
-  Returns  { serverMs, { id, score, … }, entries, { v, at, every, liveAt, meta, live }, … } with one list for each client, perhaps
-           fewer than there are keys, but one at least; entries: how many clients has; an id is "" that is not as long as those
-           of clients are; v is "" for a key that is no such hash; what is missing is ""
-  Compat   Reads only.
+  Returns  { serverMs, { id, score, … }, entries, { v, at, every, liveAt, meta, live }, … } with one list for each client; it may
+           stop early, after at least one. entries: the size of clients. An id is "" if it has not the length of a
+           client id; v is "" for a key that is not such a hash; missing values are ""
+  Compat   Only reads.
 ]]
 --@include now-ms
 local clients, before, skip, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -52,7 +52,7 @@ end
 
 local ids = {}
 if limit > 0 then
-  -- By rank, as LIMIT goes through all that it passes over.
+  -- By rank, because LIMIT walks through everything that it skips.
   local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
   ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
 end
@@ -65,7 +65,7 @@ count_bytes(ids)
 
 local replies = { now_ms, ids, redis.call("ZCARD", clients) }
 for at = 2, #KEYS do
-  -- The first client comes in any case, so that the reader gets on.
+  -- The first client is always included, so that the reader makes progress.
   if at > 2 and used_bytes >= room_bytes then
     break
   end

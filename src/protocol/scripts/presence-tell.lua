@@ -1,35 +1,35 @@
 --[[
-  presence-tell: a client tells its group that it is there, what it is, and what it has and waits for.
+  presence-tell: a client reports to its group that it is present, what it is, and what it holds and waits for.
   May be repeated. A copy that arrives after a later call of the same client, or after its deadline, changes nothing.
 
-  KEYS[1]  clients     sorted set, client id -> epoch milliseconds until which the client is believed to be there
+  KEYS[1]  clients     sorted set, client id -> epoch milliseconds until which the client counts as present
   KEYS[2]  client      hash: v, meta, live, liveAt, at, every, beat
   ARGV[1]  notAfterMs  on the server's clock
   ARGV[2]  clientId
   ARGV[3]  beat        integer, grows with each call of the client
-  ARGV[4]  everyMs     how often the client tells where it gets no answer
-  ARGV[5]  leastMs     how often it wants to tell; in a large group it tells less often
-  ARGV[6]  keepMs      how long what is told outlives the client
-  ARGV[7]  meta        JSON, what the client is; "": as told before
-  ARGV[8]  live        JSON, what it has and waits for; "": as told before
+  ARGV[4]  everyMs     how often the client reports while it gets no answer
+  ARGV[5]  leastMs     how often it wants to report; in a large group it reports less often
+  ARGV[6]  keepMs      how long the report outlives the client
+  ARGV[7]  meta        JSON, what the client is; "": unchanged
+  ARGV[8]  live        JSON, what it holds and waits for; "": unchanged
 
   Returns  { serverMs, nextMs, needsMeta } or { serverMs, "late", stored }
-           nextMs: how often a client of this group tells. The client is believed to be there for three times nextMs, or three
-           times everyMs, whichever is longer
-           needsMeta: 1 when the hash has no meta
-           stored: the beat in the hash where it is higher than this one; else this one
-  Compat   Redisson knows no such keys; a JVM may write them by itself.
+           nextMs: how often clients of this group report. A client counts as present for three times nextMs or everyMs,
+           whichever is longer
+           needsMeta: 1 if the hash has no meta
+           stored: the beat in the hash if it is higher than this one; else this one
+  Compat   Redisson has no such keys; a JVM may write them itself.
 ]]
 --@include now-ms
 --@include let-end
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
--- A group of any size writes a hundred times a second, unless three beats would not end within the hour then.
+-- A group of any size writes a hundred times a second, unless three beats would then take more than half an hour.
 local SHARE_MS, LONGEST_MS = 10, 600000
--- So many of the clients that have been gone for long are forgotten at once, so that no call takes long.
+-- The most clients that are forgotten at once after a long absence, so that no call takes long.
 local MOST_FORGOTTEN = 1000
--- A number that is ahead by more was not written by this client, and is replaced.
+-- A number that is further ahead was not written by this client, and is replaced.
 local FAR_AHEAD = 2 ^ 32
 
 local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0
@@ -46,7 +46,7 @@ local told_ms = math.max(every_ms, next_ms)
 
 local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
 local clients_ttl_ms = redis.call("PTTL", clients)
--- Both keys end an hour after the client was there.
+-- Both keys expire this long after the client's last report.
 local needed_ms = 3 * told_ms + keep_ms
 local ttl_ms = string.format("%.0f", needed_ms)
 demand_end(client, ttl_ms)

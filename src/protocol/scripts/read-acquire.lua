@@ -1,22 +1,22 @@
 --[[
-  read-acquire: take read locks, re-enter them, or answer which holder is in the way and for how long.
+  read-acquire: take read locks, re-enter them, or answer which holder excludes the caller and for how long.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    hold         string, the key of the hold to be taken
-    mark         string, the writer that waits
+    hold         string, the key of the hold to take
+    mark         string, the waiting writer
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      together     1: all locks or none; 0: each by itself
-  ARGV[3]      fair         1: a new reader gives way to a writer that waits
+  ARGV[2]      together     1: all locks or none; 0: each lock separately
+  ARGV[3]      fair         1: a new reader gives way to a waiting writer
   then for each lock:
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
-    kin        another field of the caller in this lock: while it is there the reader may enter beside the writer; empty for none
+    kin        another field of the caller in this lock: while it exists, the reader may enter beside the writer; empty for none
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also when kin is gone.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also if kin is gone.
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
-           because only the caller knows how its own fields are named. A repeat writes the key of the hold again, and never
+           because only the caller knows the names of its own fields. A repeat writes the key of the hold again, and never
            shortens it.
 ]]
 --@include now-ms

@@ -1,24 +1,24 @@
 --[[
-  read-release: lower the hold counts of readers; free the locks without a live hold. The waiters are told of that, and of a lock that
-  falls sooner than before.
+  read-release: lower the hold counts of readers; free the locks without a live hold. Notifies the waiters of that, and when a lock
+  expires sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that never exists: while a cluster moves the
-                 slot it so answers TRYAGAIN, as the keys of other readers, which are not named, may be at the new server
-  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that never exists: with it, a cluster answers
+                 TRYAGAIN while it moves the slot. The keys of other readers, which are not named, may be on the new server
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release, at most
+    heldCount  integer > 0, the highest hold count that the holder may have before this release
     keptCount  integer >= 0, the hold count to leave
-    channel    where waiters listen
-    prefix     what the keys of all holds of this lock begin with
-    keptMs, …  integers > 0, how long each of the kept holds is to live on; keptCount of them
+    channel    channel of the waiters
+    prefix     the prefix of the keys of all holds of this lock
+    keptMs, …  integers > 0, the new TTL of each kept hold; keptCount of them
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
-  Compat   Redisson RedissonReadLock.unlockInnerAsync. The kept holds get their own leases, where Redisson drops the last
+  Compat   Redisson RedissonReadLock.unlockInnerAsync. The kept holds get their own leases, while Redisson drops the last
            key whichever hold is released; the TTL of a lock that is also written is never lowered. The keys of other
-           readers are made up here, as in Redisson: their names are in the hash. The first write is one that a full
+           readers are built here, as in Redisson: their names are in the hash. The first write is one that a full
            server still accepts.
 ]]
 --@include publish
@@ -41,8 +41,8 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- Each of many readers that leave would wake all writers: they are told when the lock ends in about half the time. Of a reader that stays
--- they are told as of any holder.
+-- If many readers leave, each would wake all writers: they are told only if the lock ends in about half the time. If the reader stays,
+-- they are told as for any holder.
 local function worth_telling_share(kept_count)
   return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end

@@ -1,5 +1,5 @@
 --[[
-  read-renew: let held read locks live on. A hold that is gone is never made again. Each lock is answered by itself.
+  read-renew: prolong held read locks. Never recreates a lost hold. Each lock has its own answer.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
@@ -10,10 +10,10 @@
     count      how many holdMs follow
     holdMs, …  integers, milliseconds; 0 for a number without a hold
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. A hold without its key makes the whole lock
-           lost: a field in the hash is not a hold alive.
-  Compat   Redisson ReadLockTask; TTLs are only raised, where Redisson overwrites them: before 4.4 those of all holds
-           of the lock, be they another client's.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. If a hold has no key, the whole lock is lost: a
+           field in the hash alone is not a live hold.
+  Compat   Redisson ReadLockTask; TTLs are only raised, while Redisson overwrites them: before 4.4 those of all holds
+           of the lock, even another client's.
 ]]
 --@include now-ms
 --@include raise-ttl

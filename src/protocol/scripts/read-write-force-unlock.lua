@@ -3,12 +3,12 @@
 
   KEYS[1]  lock        hash, "mode" -> "read" or "write", holder -> hold count
   KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for the write lock
-  then for each hold of a reader seen:
+  then for each seen hold of a reader:
     hold               string, the key of the hold
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen, without the client id that the channel of one client has behind it
-  ARGV[3]  message     what to tell them
-  then for each field seen, "mode" among them:
+  ARGV[2]  channel     channel of the waiters, without the client id that a client's own channel appends
+  ARGV[3]  message     published to them
+  then for each seen field, including "mode":
     field      "mode" or a holder
     value      the mode or the hold count
 

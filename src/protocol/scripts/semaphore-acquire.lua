@@ -1,34 +1,34 @@
 --[[
-  semaphore-acquire: take permits of a semaphore, or say how many there are.
+  semaphore-acquire: take permits of a semaphore, or say how many are available.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[3]  saved       string, the owner that permits are saved up for, and how many
+  KEYS[3]  saved       string, the owner for which permits are saved up, and their number
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  owner       "<client id>:<number>" of the call that asks
   ARGV[7]  wanted      integer > 0, permits
-  ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
-  then, for a client that knows of others that wait:
-  KEYS[4]  queue       sorted set, where clients wait for permits; see permit-queue.lua
-  ARGV[9]  line        "<client id>:<permits>", of the calls that wait with this one
+  ARGV[8]  saveMs      integer, how long to save permits up for the owner; 0: not at all
+  then, if the client knows of other waiting clients:
+  KEYS[4]  queue       sorted set, the queue of the clients that wait for permits; see permit-queue.lua
+  ARGV[9]  line        "<client id>:<permits>", the line of the asking call
   ARGV[10] way         "asks", "stands" or "stays"; see permit-question.lua
-  ARGV[11] countsAll   1: all who listen to a channel are known to this server; 0: they are not
+  ARGV[11] countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, stands }: with a queue, stands is 0 when nobody waits there; 1 when other lines do; 2 when the line
-           waits; 3 when it is the first of those that were not told their turn; 4 when
-           it is new as well, and nobody waits before it. The answer is
-           { "granted", left }           done, and so many are available still
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if nobody waits there; 1 if other lines do; 2 if the line
+           waits; 3 if it is the first that was not told its turn; 4 if it is also new and nobody waits
+           before it. The answer is
+           { "granted", left }           done; left: permits still available
            { "short", available, ms, saving, exists }
-                                         not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, the number of
+                                         not enough for the owner; ms: when there may be, -1: unknown;
+                                         saving: 1 if permits are saved up for it, else 0; exists: 0 if the number of
                                          permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
-           { "wrong-type", type }        a key is something else
+           { "wrong-type", type }        a key has another type
   Compat   Redisson RedissonSemaphore.tryAcquireAsync stores the same. Saved permits are holdfast's own.
 ]]
 --@include request

@@ -1,30 +1,30 @@
 --[[
-  semaphore-add: give permits back, or change how many there are.
+  semaphore-add: give permits back, or change their number.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
+  ARGV[5]  channel     channel of the waiters
   ARGV[6]  added       integer, permits; may be negative
-  ARGV[7]  mustExist   1: not where there is no semaphore; 0: it is made
-  ARGV[8]  most        integer, permits that there may be
-  then, for a client that knows of others that wait:
-  KEYS[3]  queue       sorted set, where clients wait for permits: the first is told its turn; see permit-queue.lua
-  KEYS[4]  saved       string, the owner that permits are saved up for, and how many
-  ARGV[9]  countsAll   1: all who listen to a channel are known to this server; 0: they are not
+  ARGV[7]  mustExist   1: never creates a semaphore; 0: may create it
+  ARGV[8]  most        integer, the most permits allowed
+  then, if the client knows of other waiting clients:
+  KEYS[3]  queue       sorted set, the queue of the clients that wait for permits: the first is told its turn; see permit-queue.lua
+  KEYS[4]  saved       string, the owner for which permits are saved up, and their number
+  ARGV[9]  countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, waiting }: waiting is how many have heard of it at this server, and how many lines were found in the
+  Returns  { serverMs, answer, waiting }: waiting is the number of receivers at this server plus the lines found in the
            queue. The answer is
            { "added", available }     done
            { "absent", 0 }            there is no semaphore
-           { "too-many", available }  there would be more than there may be
+           { "too-many", available }  there would be more than allowed
            { "late" }                 notAfterMs has passed
-           { "wrong-type", type }     a key is something else
+           { "wrong-type", type }     a key has another type
   Compat   Redisson RedissonSemaphore.releaseAsync, releaseIfExistsAsync, addPermitsAsync store the same; the TTL stays,
-           where Redisson drops it when permits are added.
+           while Redisson drops it when permits are added.
 ]]
 --@include request
 --@include announce

@@ -1,20 +1,20 @@
 --[[
-  semaphore-cancel: take back a request for permits: its outcome is unknown, or its caller has given up. If it arrives only after
-  this call, it is answered "cancelled".
+  semaphore-cancel: take back a request for permits, because its outcome is unknown or its caller has given up. If the request arrives
+  only after this call, it is answered "cancelled".
 
-  KEYS[1]  permits    string, integer: what is available
+  KEYS[1]  permits    string, integer: the available permits
   KEYS[2]  requests   hash, request id -> answer
-  KEYS[3]  saved      string, the owner that permits are saved up for, and how many
+  KEYS[3]  saved      string, the owner for which permits are saved up, and their number
   ARGV[1]  id         of the request
-  ARGV[2]  memoryMs   integer > 0, how long it is known to be cancelled
+  ARGV[2]  memoryMs   integer > 0, how long the cancellation is remembered
   ARGV[3]  settled    ids of requests that have ended: their answers are deleted
-  ARGV[4]  channel    where waiters listen
-  ARGV[5]  owner      of the request: nothing is saved up for it any more
+  ARGV[4]  channel    channel of the waiters
+  ARGV[5]  owner      of the request: nothing more is saved up for it
   ARGV[6]  wanted     integer > 0, permits: given back if they were granted
 
   Returns  { serverMs, answer }:
            { "cancelled", 0 }
-           { "wrong-type", type }  a key is something else
+           { "wrong-type", type }  a key has another type
   Compat   Redisson releases permits without knowing whether they were granted (RedissonSemaphore.tryAcquireAsync).
 ]]
 --@include request
@@ -32,7 +32,7 @@ local function cancel()
   local granted = answer and answer[1] == "granted"
   local freed = save_no_more(saved, owner)
   local cancelled = record(request, "cancelled", 0)
-  -- A semaphore that was deleted meanwhile is not made again.
+  -- Does not create a semaphore that was deleted meanwhile.
   local available = count_of(permits)
   if available and granted then
     if is_undone(request, redis.pcall("INCRBY", permits, wanted)) then

@@ -1,7 +1,7 @@
 --[[
-  semaphore-drain: take all permits that are available.
+  semaphore-drain: take all available permits.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
@@ -9,11 +9,11 @@
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
 
   Returns  { serverMs, answer }:
-           { "drained", permits }  done; 0 when none were available
+           { "drained", permits }  done; 0 if none were available
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
-  Compat   Redisson RedissonSemaphore.drainPermitsAsync stores the same but for the TTL, which stays here, and a negative
-           number of permits, which Redisson makes 0.
+           { "wrong-type", type }  a key has another type
+  Compat   Redisson RedissonSemaphore.drainPermitsAsync stores the same, except that the TTL stays here, and that Redisson sets a
+           negative number of permits to 0.
 ]]
 --@include request
 local permits = KEYS[1]

@@ -1,25 +1,25 @@
 --[[
-  semaphore-resize: change how many permits a semaphore has, of either kind, if it has as many as the caller has seen.
-  Counted are those available and those that are leased; a plain semaphore does not store which of its permits are out.
+  semaphore-resize: change the number of permits of a semaphore of either kind, if it is still the number that the caller has seen.
+  Counts available and leased permits; a plain semaphore does not store which of its permits are taken.
 
-  KEYS[1]  permits     string, integer: what is available
+  KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
   KEYS[3]  leases      sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
-  ARGV[5]  channel     where waiters listen
-  ARGV[6]  seen        integer, how many permits there were
-  ARGV[7]  total       integer >= 0, how many there are to be
+  ARGV[5]  channel     channel of the waiters
+  ARGV[6]  seen        integer, the seen number of permits
+  ARGV[7]  total       integer >= 0, the new number
 
   Returns  { serverMs, answer }:
            { "set", available }    done
            { "absent", 0 }         there is no semaphore
-           { "changed", total }    there are not as many as were seen; nothing was done
+           { "changed", total }    the number is not the seen one; nothing was done
            { "late" }              notAfterMs has passed
-           { "wrong-type", type }  a key is something else
-  Compat   Redisson RedissonPermitExpirableSemaphore.setPermitsAsync stores the same, whatever the number was before.
+           { "wrong-type", type }  a key has another type
+  Compat   Redisson RedissonPermitExpirableSemaphore.setPermitsAsync stores the same, whatever the number was.
 ]]
 --@include request
 --@include leased-permits

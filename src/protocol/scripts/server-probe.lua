@@ -1,13 +1,13 @@
 --[[
-  server-probe: what a client has to know about a server before its first command.
+  server-probe: what a client must know about a server before its first command.
 
-  KEYS[1]  any key  in a cluster: its server is asked; nothing is done to it
+  KEYS[1]  any key  in a cluster: selects the server; it is neither read nor written
 
   Returns  { serverMs, version, sharded, policy, role, memory }
-           version is the text of INFO's redis_version, or nil where INFO is not allowed
-           sharded is 1 where there are sharded messages; always 0 without a key
-           policy is the text of INFO's maxmemory_policy, role that of its role, and memory that of its maxmemory, in bytes;
-           each is nil where it is not told
+           version is INFO's redis_version as text, or nil if INFO is not allowed
+           sharded is 1 if the server has sharded messages; always 0 without a key
+           policy, role and memory are INFO's maxmemory_policy, role and maxmemory (bytes) as text;
+           each is nil if unknown
   Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService asks a cluster for
            sharded messages by the same command.
 ]]

@@ -1,14 +1,14 @@
 --[[
-  write-acquire: take write locks, re-enter them, or answer which holder is in the way and for how long. A client that waits for one
-  write lock stands in its queue until it has it.
+  write-acquire: take write locks, re-enter them, or answer which holder excludes the caller and for how long. A client that waits for
+  one write lock stays in its queue until it has it.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    mark         string, the writer that waits
+    mark         string, the waiting writer
   KEYS[3]        queue: for a client that waits for one lock; sorted set, client id -> place
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      together     1: all locks or none; 0: each by itself
-  ARGV[3]      markMs       integer, how long a writer that waits keeps readers away; 0: not at all
+  ARGV[2]      together     1: all locks or none; 0: each lock separately
+  ARGV[3]      markMs       integer, how long a waiting writer keeps readers away; 0: not at all
   then for each lock:
     holder     "<client id>:<thread id>:write"
     leaseMs    integer > 0, milliseconds
@@ -17,7 +17,7 @@
   then, with a queue: waitsOn and channel, as lock-acquire
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as its answers to "queued"
-  Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, where Redisson adds
+  Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, while Redisson adds
            the lease to it. The mark is holdfast's own.
 ]]
 --@include now-ms
@@ -49,7 +49,7 @@ local function obstacle(lock, holder, held_count)
 end
 
 local function take(lock, mark, holder, lease_ms, held_count, count)
-  -- Before anything is written: it fails where the mark has another type.
+  -- Before any write, because it fails if the mark has another type.
   local waiting, ttl_ms = redis.call("GET", mark), redis.call("PTTL", lock)
   demand_end(lock, lease_ms)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
@@ -60,7 +60,7 @@ local function take(lock, mark, holder, lease_ms, held_count, count)
     let_end(lock, lease_ms, holder, count, ttl_ms == -2)
   end
   if waiting == holder then
-    -- Where that is refused, the mark keeps readers away until its TTL.
+    -- If that is refused, the mark keeps readers away until its TTL.
     redis.pcall("DEL", mark)
   end
   return { "held" }
@@ -108,7 +108,7 @@ return answer_all(function(lock, mark, at)
   if answer[1] == "held" then
     return entered("")
   elseif answer[1] == "busy" then
-    -- A reader frees it without a look into the queue, and so does the holder of a lock of another kind.
+    -- A reader, or a holder of a lock of another kind, frees it without a look into the queue.
     return refused_to(answer[2], answer[3], mode_of(lock) == "write" and client_of(answer[3]) or "")
   end
   return answer

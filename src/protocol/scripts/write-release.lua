@@ -1,28 +1,28 @@
 --[[
-  write-release: lower the hold counts of writers; leave the locks to the writers' own readers, or free them. Either way
-  the waiters are told, and also when a lock that is held on falls sooner than before.
+  write-release: lower the hold counts of writers; leave the locks to the writers' own readers, or free them. Notifies the waiters
+  in both cases, and when a lock that stays held expires sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    mark         string, the writer that waits
-    nothing      never exists: while a cluster moves the slot it so answers TRYAGAIN, as the keys of reads, which are not named, may be
-                 at the new server
-  KEYS[3n + i]   queue: sorted set, client id -> place, where the clients stand that wait for the write lock of one of the n locks; all
-                 locks have theirs, or none
-  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+    mark         string, the waiting writer
+    nothing      never exists: with it, a cluster answers TRYAGAIN while it moves the slot. The keys of reads, which are not named, may be
+                 on the new server
+  KEYS[3n + i]   queue: sorted set, client id -> place, the queue of the clients that wait for write lock i of n; either all locks
+                 have one, or none
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then for each lock:
     holder     "<client id>:<thread id>:write"
-    heldCount  integer > 0, the holder's hold count before this release, at most
+    heldCount  integer > 0, the highest hold count that the holder may have before this release
     keptCount  integer >= 0, the hold count to leave
-    ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
-    channel    where waiters listen
-    prefix     what the keys of all read holds of this lock begin with
+    ttlMs      integer > 0, the lock's TTL in milliseconds if holds are kept
+    channel    channel of the waiters
+    prefix     the prefix of the keys of all read holds of this lock
   then, with queues, for each lock:
     way        as lock-release
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; one that is left to the writer's own readers counts as freed
-  Compat   Redisson RedissonWriteLock.unlockInnerAsync, which publishes nothing when the writer goes on reading. A writer
-           that gives up waiting calls this as well: its mark is deleted, and the readers that gave way to it are told.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; a lock left to the writer's own readers counts as freed
+  Compat   Redisson RedissonWriteLock.unlockInnerAsync, which publishes nothing if the writer continues to read. A writer
+           that gives up waiting calls this too: its mark is deleted, and the readers that gave way to it are told.
 ]]
 --@include publish
 --@include hold-count
@@ -38,7 +38,7 @@ local function unmark(mark, holder, channel)
   end
 end
 
--- Answers how many heard of it, and whether nobody has the lock now.
+-- Returns how many received it, and whether the lock is free now.
 local function leave(lock, holder, channel, prefix)
   local longest = longest_read_ms(lock, prefix)
   if longest > 0 then

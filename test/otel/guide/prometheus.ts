@@ -35,7 +35,7 @@ const waiting = new Gauge({
 });
 const contentions = counter(
   "contentions",
-  "Calls that could not have the lock or the permits at once.",
+  "Calls that could not get the lock or the permits immediately.",
   kind,
 );
 events.acquire.subscribe({
@@ -71,7 +71,7 @@ const live = new Map<string, { readonly kind: string; readonly startMs: number; 
 const seenKinds = new Set<string>();
 new Gauge({
   name: "holdfast_hold_age_seconds",
-  help: "The age of the oldest hold that has not ended; 0 where there is none.",
+  help: "The age of the oldest hold that has not ended; 0 if there is none.",
   labelNames: [kind],
   collect() {
     const nowMs = performance.now();
@@ -133,16 +133,16 @@ events.renewalFailed.subscribe(({ error }) => renewals.inc({ error_type: errorTy
 
 const releases = counter(
   "release_failures",
-  "Releases behind `using` and `await using` that failed.",
+  "Releases by `using` and `await using` that failed.",
   kind,
   "error_type",
 );
 const subscriptions = counter(
   "subscription_failures",
-  "Subscriptions that failed: waiters live without messages for a while.",
+  "Subscriptions that failed: until the next try, waiters get no messages.",
   "error_type",
 );
-const replicas = counter("replicas_short", "Commands that fewer replicas than wanted had in time.", command);
+const replicas = counter("replicas_short", "Commands that too few replicas acknowledged in time.", command);
 events.releaseFailed.subscribe((event) =>
   releases.inc({ [kind]: event.kind, error_type: errorType(event.error) }),
 );
@@ -158,7 +158,7 @@ const answered = histogram(
 );
 const grouped = histogram(
   "command_locks",
-  "Locks, permits or latches that a command was about.",
+  "Locks, permits or latches that a command concerned.",
   sizes,
   command,
 );

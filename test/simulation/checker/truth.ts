@@ -60,7 +60,8 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     // A call under the same id that was cancelled may not have been answered yet.
     if (asked.sharesId === true && error.message.includes("the last call of this thread")) return undefined;
     const isSpent =
-      error.message.includes("before it was of use") && (hasEnd(asked) || scene.trouble.happened(...THEFTS));
+      error.message.includes("before it could be used") &&
+      (hasEnd(asked) || scene.trouble.happened(...THEFTS));
     return isTroubled(failed) || isSlow(member) || isSpent
       ? undefined
       : `${error.message}, but nothing has happened to it`;
@@ -85,7 +86,7 @@ function isAboutOneKey({ asked, call, scene }: Failed): boolean {
   return /^(lock|tryLock|using|tryUsing|unlock)\b/.test(asked.what) && call.names.every(isPlain);
 }
 
-/** A majority can not be had: each of the failures is one that has happened. */
+/** A majority can not be reached: each of the failures is one that has happened. */
 function untrueQuorum({ failures, message }: QuorumError, failed: Failed): string | undefined {
   if (isTroubled(failed) || isTooFar(failed)) return undefined;
   const complaints = failures.map((error) => untrue(error, failed)).filter((each) => each !== undefined);

@@ -58,6 +58,8 @@ export class WaitingQueue {
   readonly #told: TurnsTold;
   /** When each client was last seen to have the lock, or to wait in the queue. */
   readonly #inUs = new Map<string, number>();
+  /** When each client last believed that it has the lock. */
+  readonly #believedUs = new Map<string, number>();
   #before: Found | undefined;
 
   constructor(
@@ -138,8 +140,16 @@ export class WaitingQueue {
     }
   }
 
-  /** The client behind one that was given the lock asks when that has run out: nobody tells it that the other one is not coming. */
+  /**
+   * The client behind one that was given the lock asks when that has run out: nobody tells it that the other one is not coming. Whoever
+   * believes that it has the lock does not ask: a client whose lock was forced open leaves the queue once it knows.
+   */
   #lookWhoIsNext(server: SimServer, calls: readonly PendingCall[]): void {
+    for (const { process, parts } of this.#checker.believed) {
+      const client = this.#clients.idOf(process.name);
+      const isHere = parts.some(({ name }) => name === this.#name);
+      if (isHere && client !== undefined) this.#believedUs.set(client, this.#time.nowUs);
+    }
     const untilUs = this.#time.nowUs - (GIVEN_MS + TIMERS_MS) * US - WAYS * this.#clients.wayUs();
     for (const client of this.#told.silentSince(untilUs)) {
       const waits = calls.find(
@@ -149,6 +159,7 @@ export class WaitingQueue {
           !isDead() &&
           names.includes(this.#name) &&
           startUs < untilUs &&
+          (this.#believedUs.get(client) ?? 0) < untilUs &&
           ![process, server.name].some((of) => this.#trouble.has(of, untilUs - ECHO_US)),
       );
       if (waits !== undefined)

@@ -1,4 +1,4 @@
-import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../../../src/errors.js";
+import { LeaseLostError, NotHeldError, UnavailableError, WaitTimeoutError } from "../../../src/errors.js";
 import type { PermitOptions } from "../../../src/options.js";
 import type { Permits } from "../../../src/synchronizers/permits.js";
 import { hexIds } from "../checker/count-effects.js";
@@ -263,8 +263,10 @@ async function waiting<T>(
   return became;
 }
 
-/** Permits may be lost because others have their ids, or with their semaphore. */
+/** Permits may be lost because others have their ids, or with their semaphore, which may end while an answer is on its way. */
 function explainsLoss(watch: LeasedPermits, ids: readonly string[], error: unknown): boolean {
+  if (error instanceof UnavailableError && error.message.includes("before it was of use"))
+    return watch.settings.ttlMs !== undefined;
   const loss = error instanceof NotHeldError ? error.cause : error;
   if (!(loss instanceof LeaseLostError)) return false;
   return watch.wasTaken(ids) || (loss.reason === "expired" && watch.mayExpire(ids));

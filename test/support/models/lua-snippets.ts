@@ -173,7 +173,7 @@ const members = (pattern: string) =>
 export const luaSnippets: readonly Matter[] = [
   {
     title: "texts that are read as numbers",
-    refusals: ["takes whole numbers alone for places", "writes no number that is none"],
+    refusals: ["takes only whole numbers as positions", "writes no NaN"],
     snippets: [
       ...each(
         texts,
@@ -193,7 +193,7 @@ export const luaSnippets: readonly Matter[] = [
   },
   {
     title: "texts that are calculated with",
-    refusals: ["writes no number that is none"],
+    refusals: ["writes no NaN"],
     snippets: [
       ...each(decimals, "return $ + 0", "return $ * 2", "return -$", "return '3' + $", "return $ - 1 < 9"),
       ...each(decimals, "local n = 7 for i = $, $ do n = i break end return string.format('%.0f', n)"),
@@ -213,8 +213,8 @@ export const luaSnippets: readonly Matter[] = [
     refusals: [
       "answers no number beyond 64 bits",
       'has only the format "%.0f"',
-      "passes whole numbers alone to Redis, up to 2^53",
-      "writes no number that is none",
+      "passes only whole numbers up to 2^53 to Redis",
+      "writes no NaN",
     ],
     snippets: [
       ...each(
@@ -240,7 +240,7 @@ export const luaSnippets: readonly Matter[] = [
   },
   {
     title: "numbers that are calculated with",
-    refusals: ["answers no number beyond 64 bits", "writes no number that is none"],
+    refusals: ["answers no number beyond 64 bits", "writes no NaN"],
     snippets: [
       ...pairs(
         numbers,
@@ -292,7 +292,7 @@ export const luaSnippets: readonly Matter[] = [
   },
   {
     title: "texts that are joined and measured",
-    refusals: ["makes no text of a table or a function"],
+    refusals: ["can not turn a table or a function into text"],
     snippets: [
       ...each(
         texts,
@@ -321,10 +321,10 @@ export const luaSnippets: readonly Matter[] = [
     title: "texts that are cut",
     refusals: [
       "has no",
-      "makes characters of 0 to 255 alone",
-      "takes no number for a text",
-      "takes whole numbers alone for places",
-      "unpacks no text that is so long",
+      "makes only characters from 0 to 255",
+      "takes no number in place of a text",
+      "takes only whole numbers as positions",
+      "can not unpack a text this long",
     ],
     snippets: [
       ...each(
@@ -357,10 +357,10 @@ export const luaSnippets: readonly Matter[] = [
   {
     title: "texts that are searched",
     refusals: [
-      "knows no zero byte, no () and no %g in patterns",
-      "replaces by a function alone in string.gsub",
-      "searches from the first byte alone",
-      "takes no number for a text",
+      "does not support a zero byte, () or %g in patterns",
+      "replaces only by a function in string.gsub",
+      "searches only from the first byte",
+      "takes no number in place of a text",
     ],
     snippets: [
       ...pairs(texts, texts, "return { string.find($, @, 1, true) }"),
@@ -441,7 +441,7 @@ export const luaSnippets: readonly Matter[] = [
   },
   {
     title: "lists",
-    refusals: ["has no", "inserts at the end alone", "takes whole numbers alone for places"],
+    refusals: ["has no", "inserts only at the end", "takes only whole numbers as positions"],
     snippets: [
       ...["1", "2", "7990", "7996", "7997", "7998", "7999", "8000", "8001", "9000"].flatMap((count) => [
         `local t = {} for i = 1, ${count} do t[i] = i end return select('#', unpack(t))`,

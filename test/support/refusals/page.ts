@@ -3,21 +3,21 @@ import { type Cell, scriptNames } from "./world.js";
 
 const HEAD = `# What a refused command leaves
 
-Redis takes nothing back when it refuses a command in the middle of a script: for want of a [right](../guide/servers.md#the-rights-that-are-needed), or as
-the command was renamed. The scripts are written for that. Whichever command is refused, and however often the call is repeated:
+If Redis refuses a command in the middle of a script, it does not undo the commands before it. A command is refused if the user lacks a [right](../guide/servers.md#the-rights-that-are-needed), or if
+the command was renamed. The scripts allow for that. Whichever command is refused, and however often the call is repeated:
 
-- no key is left without a TTL that would have one;
+- no key that should have a TTL is left without one;
 - no count moves more than once: permits, latches, hold counts;
-- once the right is there, the lock or the permits can be acquired again, at the latest when the TTLs below are over.
+- once the user has the right, the lock or the permits can be acquired again, at the latest when the TTLs below are over.
 
-A refused call fails with \`UnavailableError\`, whose message has the server's words. Fencing tokens may be left out then, none is given twice.
-A server that is full, a replica, or one with too few replicas refuses the first write of a script, and so has changed nothing.
+A refused call fails with \`UnavailableError\`, whose message has the server's words. Fencing tokens may be skipped then, but none is given twice.
+A full server, a replica, or a server with too few replicas refuses the first write of a script, so nothing has changed.
 
-The table is made by \`npm run table\` from the tests, which refuse each command of each script to a user of a real server (\`ACL\`), in all the
-situations that they have for it. *Before anything was done*: the call fails, and has changed nothing. *Done all the same*: the call is answered as always.
+\`npm run table\` makes the table from tests. They refuse each command of each script to a user of a real server (\`ACL\`), in all the
+situations of that script. *Before anything was done*: the call fails, and has changed nothing. *Done all the same*: the call is answered as usual.
 
-Redis 6.2 can not tell a script what its user may run. There a lock without a TTL is taken back after the refusal, which needs \`HDEL\` or \`DEL\`: a user
-who lacks these as well as \`PEXPIRE\` leaves it.
+In Redis 6.2 a script can not know which commands its user may run. So the script removes a lock without a TTL after the refusal, which needs \`HDEL\` or \`DEL\`: a user
+without these and without \`PEXPIRE\` leaves the lock behind.
 
 `;
 

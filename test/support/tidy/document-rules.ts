@@ -51,6 +51,22 @@ function anchorsOf(markdown: string): Set<string> {
   return new Set(plain.map((heading) => heading.replace(/\s/g, "-")));
 }
 
+/** As each page of a kind has them, so that a reader finds the same thing at the same place. */
+const HEADINGS_OF_A_KIND = ["When to use it", "Example", "Details", "Errors", "See also"];
+
+const pagesOfKinds: TidyRule = {
+  promise: "each page of a kind of lock has the same headings",
+  applies: (path) => path.startsWith("docs/guide/kinds/"),
+  problems(text) {
+    const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+    return headings.join() === HEADINGS_OF_A_KIND.join() ? [] : [`has the headings ${headings.join(", ")}`];
+  },
+  offences: ["# A lock\n\n## Example\n\n## Details", "# A lock"].map((text) => ({
+    path: "docs/guide/kinds/example.md",
+    text,
+  })),
+};
+
 const namesNoMachine: TidyRule = {
   promise: "no file names a folder of the machine that it was written on",
   applies: () => true,
@@ -85,4 +101,10 @@ const usesOurWords: TidyRule = {
   ],
 };
 
-export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords, quotesFiles];
+export const documentRules: readonly TidyRule[] = [
+  linksResolve,
+  pagesOfKinds,
+  namesNoMachine,
+  usesOurWords,
+  quotesFiles,
+];

@@ -8,7 +8,7 @@ import { type Column, writeTable } from "../text/table.js";
 
 /** `holdfast clients`: the fleet, those that are gone first. */
 export function clientsCommand(act: Act): Command {
-  return command("clients", "the programs that tell what they hold and wait for (presence)").action(
+  return command("clients", "the programs with presence, and what they hold and wait for").action(
     act(clients),
   );
 }
@@ -54,7 +54,7 @@ async function clients(context: Context, options: CommonOptions): Promise<number
     if (output.isJson) for (const client of goneFirst) output.json(client);
     else if (goneFirst.length > 0) writeTable(output, columns(fleet.atMs), goneFirst);
     output.say(tellFleet(fleet, group));
-    if (fleet.truncated) output.say("there are more clients than are read");
+    if (fleet.truncated) output.say("there are more clients than holdfast reads");
     return exitCodes.ok;
   });
 }
@@ -62,7 +62,7 @@ async function clients(context: Context, options: CommonOptions): Promise<number
 function tellFleet({ clients: all }: Fleet, group: string): string {
   const gone = all.filter(({ state }) => state === "gone").length;
   if (all.length === 0)
-    return `no client tells of itself in the group "${group}": programs do with the option presence`;
+    return `no client of the group "${group}" has presence: programs turn it on with the option presence`;
   const count = all.length === 1 ? "1 client" : `${all.length} clients`;
   return `${count} in the group "${group}"${gone === 0 ? "" : `, ${gone} gone`}`;
 }

@@ -176,7 +176,7 @@ class LatestError {
 function refusal(place: string, error: unknown): Failure {
   const { message, code } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error), code: undefined };
-  const why = message === "" ? (code ?? "it gave no reason") : message;
+  const why = message === "" ? (code ?? "no reason given") : message;
   if (/^NOPERM/.test(why))
     return new Failure(exitCodes.noRight, `Redis at ${place} refuses: ${why}`, { cause: error });
   if (/^(WRONGPASS|NOAUTH|ERR .*(AUTH|auth))/.test(why))

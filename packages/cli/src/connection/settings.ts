@@ -15,7 +15,7 @@ export interface ConnectionSettings {
   readonly connectTimeoutMs: number;
   /** Whether a cluster will do that does not serve all slots, and some of whose masters may not answer. Default: false. */
   readonly takesFailedCluster?: boolean;
-  /** What is to be told before anything else is done. */
+  /** Warnings to print before anything else happens. */
   readonly warnings: readonly string[];
 }
 
@@ -53,21 +53,21 @@ export function addConnectionOptions(command: Command): Command {
     new Option("--user <name>", "the user of Redis' ACL (HOLDFAST_USER)"),
     new Option(
       "--password-file <file>",
-      "the file whose first line is the password (or the variable HOLDFAST_PASSWORD)",
+      "a file whose first line is the password (or the variable HOLDFAST_PASSWORD)",
     ),
-    new Option("--tls-ca <file>", "certificates of authorities, PEM (HOLDFAST_TLS_CA; those of the system)"),
+    new Option("--tls-ca <file>", "CA certificates, PEM (HOLDFAST_TLS_CA; default: the system's)"),
     new Option("--tls-cert <file>", "certificate of this client, PEM (HOLDFAST_TLS_CERT)"),
     new Option("--tls-key <file>", "its key, PEM (HOLDFAST_TLS_KEY)"),
     new Option(
       "--tls-server-name <name>",
       "the name that the server's certificate must have (HOLDFAST_TLS_SERVER_NAME)",
     ),
-    new Option("--tls-no-verify", "believe any certificate (HOLDFAST_TLS_NO_VERIFY=1); warns each time"),
+    new Option("--tls-no-verify", "accept any certificate (HOLDFAST_TLS_NO_VERIFY=1); warns each time"),
     new Option(
       "--prefix <text>",
-      "before each name of a lock, as the program's nameMapper puts it (HOLDFAST_PREFIX)",
+      "the prefix that the program's nameMapper puts before each lock name (HOLDFAST_PREFIX)",
     ),
-    new Option("--group <name>", "the group of clients that tell of themselves (HOLDFAST_GROUP; default)"),
+    new Option("--group <name>", "the presence group of the clients (HOLDFAST_GROUP; default)"),
     new Option("--connect-timeout <duration>", "how long to try to connect (HOLDFAST_CONNECT_TIMEOUT; 5s)"),
   ];
   for (const option of options) command.addOption(option.helpGroup(GROUP));
@@ -95,11 +95,13 @@ export function connectionSettings(options: ConnectionOptions, env: NodeJS.Proce
   const warnings = [];
   if (options.url !== undefined && target.login.password !== undefined) {
     warnings.push(
-      "--url has a password in it, which `ps` shows to everybody: use --password-file or HOLDFAST_PASSWORD",
+      "--url contains a password, and `ps` shows it to every user: use --password-file or HOLDFAST_PASSWORD",
     );
   }
   if (isUnverified && target.tls)
-    warnings.push("the server's certificate is not verified: any machine in between can read and change all");
+    warnings.push(
+      "the server's certificate is not verified: any machine in between can read and change everything",
+    );
   return {
     target: { ...target, login },
     tls: tlsFiles(options, env, isUnverified),
@@ -125,7 +127,7 @@ function tlsFiles(options: ConnectionOptions, env: NodeJS.ProcessEnv, isUnverifi
   const cert = read("--tls-cert", options.tlsCert ?? env["HOLDFAST_TLS_CERT"]);
   const key = read("--tls-key", options.tlsKey ?? env["HOLDFAST_TLS_KEY"]);
   const serverName = options.tlsServerName ?? env["HOLDFAST_TLS_SERVER_NAME"];
-  if ((cert === undefined) !== (key === undefined)) throw mistake("--tls-cert and --tls-key belong together");
+  if ((cert === undefined) !== (key === undefined)) throw mistake("--tls-cert and --tls-key need each other");
   return {
     isUnverified,
     ...(ca === undefined ? {} : { ca }),
@@ -147,6 +149,6 @@ export const urlsHelp = `Where Redis is (--url, HOLDFAST_URL, REDIS_URL)
 
 ${urlForms}
 
-A % in a user's name, a password or a path is written %25, a @ %40, a / %2F.
-A password in --url is seen by everybody who may call ps: use --password-file or HOLDFAST_PASSWORD.
+In a user name, a password or a path write %25 for %, %40 for @, %2F for /.
+Every user who can run ps sees a password in --url: use --password-file or HOLDFAST_PASSWORD.
 `;

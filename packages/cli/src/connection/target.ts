@@ -32,12 +32,12 @@ redis+sentinel://host:26379,host/master[/db] and redis+cluster://host:7000,host 
 export const urlForms = FORMS;
 
 /**
- * Reads a URL by hand, as those of Sentinels and clusters name several hosts, and so are no URLs to Node.
+ * Reads a URL by hand: URLs of Sentinels and clusters name several hosts, which Node's URL refuses.
  * @throws Failure, in which no password appears
  */
 export function readTarget(url: string): Target {
   const [, typed = "", rest] = /^([a-z][a-z+]*):\/\/(.*)$/i.exec(url) ?? [];
-  if (rest === undefined) throw wrong("it is no URL");
+  if (rest === undefined) throw wrong("it is not a URL");
   const scheme = typed.toLowerCase();
   const at = rest.lastIndexOf("@");
   const login = readLogin(at < 0 ? "" : rest.slice(0, at));
@@ -56,7 +56,7 @@ export function readTarget(url: string): Target {
     case "rediss+cluster":
       return cluster(place, query, { login, tls });
     default:
-      throw wrong(`there is no "${typed}://"`);
+      throw wrong(`the scheme "${typed}://" is unknown"`);
   }
 }
 
@@ -88,15 +88,15 @@ function server(place: string, query: string, way: TargetAccess): Target {
   const [hosts = "", db = "", ...more] = place.split("/");
   const [address, ...others] = readAddresses(hosts, REDIS_PORT);
   if (address === undefined) throw wrong("it names no host");
-  if (others.length > 0) throw wrong("several hosts are those of redis+sentinel:// or redis+cluster://");
-  if (more.length > 0) throw wrong("behind the host only the number of a database may stand");
+  if (others.length > 0) throw wrong("only redis+sentinel:// and redis+cluster:// take several hosts");
+  if (more.length > 0) throw wrong("only the number of a database may follow the host");
   return { ...way, kind: "server", address, db: readDb(db) };
 }
 
 function socket(place: string, query: string, way: TargetAccess): Target {
-  if (!place.startsWith("/")) throw wrong("the path of a socket begins with /");
+  if (!place.startsWith("/")) throw wrong("the path of a socket must begin with /");
   const { db = "", ...more } = Object.fromEntries(new URLSearchParams(query));
-  if (Object.keys(more).length > 0) throw wrong("behind the path only ?db= may stand");
+  if (Object.keys(more).length > 0) throw wrong("only ?db= may follow the path");
   return { ...way, kind: "socket", path: unescaped(place), db: readDb(db) };
 }
 
@@ -104,7 +104,7 @@ function sentinel(place: string, query: string, way: TargetAccess): Target {
   noQuery(query);
   const [hosts = "", master = "", db = "", ...more] = place.split("/");
   if (master === "") throw wrong("it names no master: redis+sentinel://host:26379/mymaster");
-  if (more.length > 0) throw wrong("behind the master only the number of a database may stand");
+  if (more.length > 0) throw wrong("only the number of a database may follow the master");
   const sentinels = readAddresses(hosts, SENTINEL_PORT);
   if (sentinels.length === 0) throw wrong("it names no Sentinel");
   return { ...way, kind: "sentinel", sentinels, master: unescaped(master), db: readDb(db) };
@@ -114,7 +114,7 @@ function cluster(place: string, query: string, way: TargetAccess): Target {
   noQuery(query);
   const [hosts = "", ...more] = place.split("/");
   if (more.some((part) => part !== ""))
-    throw wrong("a cluster has no databases: nothing may stand behind the hosts");
+    throw wrong("a cluster has no databases: nothing may follow the hosts");
   const nodes = readAddresses(hosts, REDIS_PORT);
   if (nodes.length === 0) throw wrong("it names no host");
   return { ...way, kind: "cluster", nodes };
@@ -135,21 +135,21 @@ function readAddresses(text: string, usualPort: number): readonly TargetAddress[
     .map((part) => {
       const [, six, four = "", port = ""] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(part) ?? [];
       const host = six ?? four;
-      if (host === "") throw wrong(`"${part}" is no host`);
+      if (host === "") throw wrong(`"${part}" is not a host`);
       const number = port === "" ? usualPort : Number(port);
-      if (number < 1 || number > 65_535) throw wrong(`"${port}" is no port`);
+      if (number < 1 || number > 65_535) throw wrong(`"${port}" is not a port`);
       return { host, port: number };
     });
 }
 
 function readDb(text: string): number {
   if (text === "") return 0;
-  if (!/^\d{1,4}$/.test(text)) throw wrong(`"${text}" is no number of a database`);
+  if (!/^\d{1,4}$/.test(text)) throw wrong(`"${text}" is not the number of a database`);
   return Number(text);
 }
 
 function noQuery(query: string): void {
-  if (query !== "") throw wrong("nothing may stand behind a ? here");
+  if (query !== "") throw wrong("this URL takes no ?");
 }
 
 function unescaped(text: string): string {

@@ -23,7 +23,7 @@ interface DoctorOptions extends CommonOptions {
 
 /** `holdfast doctor`: whether a server is fit for locks. */
 export function doctorCommand(act: Act): Command {
-  const summary = "whether the server, its settings and the rights are fit for locks";
+  const summary = "check whether the server, its settings and the rights suit locks";
   return command("doctor", summary, doctorOptions()).action(act(doctor));
 }
 
@@ -31,10 +31,10 @@ function doctorOptions(): readonly Option[] {
   return [
     new Option(
       "--name <lock>",
-      "also look at a lock of this name; the checks then make keys that begin with it",
+      "also look at the lock of this name; the checks then write keys that begin with it",
     ),
     hexOption(),
-    new Option("--strict", "exit with 1 for warnings as well"),
+    new Option("--strict", "exit with 1 for warnings too"),
     new Option("--acl <pattern>", "only print the ACL line for names that fit a pattern, such as 'order:*'"),
     new Option("--watchdog <duration>", "the watchdogMs of your programs").default("30s"),
     new Option("--command-timeout <duration>", "their commandTimeoutMs").default("3s"),

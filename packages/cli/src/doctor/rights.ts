@@ -7,7 +7,7 @@ export interface Right {
    * `messages` subscribes.
    */
   readonly call?: readonly string[];
-  /** `cluster`: it is needed in a cluster alone. `less`: without it locks work, with less; what is less stands in `without`. */
+  /** `cluster`: needed only in a cluster. `less`: locks work without it, but with a drawback, which `without` names. */
   readonly need: "always" | "cluster" | "less";
   readonly without?: string;
 }
@@ -42,13 +42,13 @@ const inCluster = (name: string, ...call: string[]): Right => ({
   ...(call.length === 0 ? {} : { call }),
 });
 
-const NO_COUNT = "nothing is told of processes that wait";
+const NO_COUNT = "waiting processes are not reported";
 
 /** All of them, line by line as in docs/guide/servers.md; `set` comes first when they are asked for, so that no key without a TTL is made. */
 export const rightLines: readonly (readonly Right[])[] = [
   [
     always("eval", "EVAL", "return 1", "0"),
-    less("evalsha", "each call carries the text of its script", "EVALSHA", NO_SCRIPT, "0"),
+    less("evalsha", "each call sends the text of its script", "EVALSHA", NO_SCRIPT, "0"),
     always("time", "TIME"),
     on("TYPE"),
     on("EXISTS"),
@@ -104,9 +104,9 @@ export const rightLines: readonly (readonly Right[])[] = [
     always("auth"),
     always("select"),
     less("client|setname", "connections have no names", "CLIENT", "SETNAME", "holdfast-cli"),
-    less("client|id", "a Redis client that asks for it learns less of its connections", "CLIENT", "ID"),
-    less("client|info", "a Redis client that asks for it learns less of its connections", "CLIENT", "INFO"),
-    less("info", "the version is taken on trust", "INFO", "server"),
+    less("client|id", "a Redis client that uses it learns less about its connections", "CLIENT", "ID"),
+    less("client|info", "a Redis client that uses it learns less about its connections", "CLIENT", "INFO"),
+    less("info", "the server's version is not checked", "INFO", "server"),
     less("pubsub|numsub", NO_COUNT, "PUBSUB", "NUMSUB"),
   ],
   [

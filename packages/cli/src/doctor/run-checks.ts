@@ -41,9 +41,9 @@ async function run(check: Check, scene: Scene): Promise<Result> {
     return {
       id,
       findings: [
-        fail(`it could not be looked at: ${message}`, {
-          why: "What can not be asked by this command can not be relied upon by programs.",
-          wanted: "See what the other checks say of this server.",
+        fail(`the check failed: ${message}`, {
+          why: "Programs can not rely on anything that this command can not ask.",
+          wanted: "Look at the other checks of this server.",
           doc: "docs/guide/servers.md#managed-services",
         }),
       ],

@@ -21,7 +21,7 @@ const NARROWEST = 30;
 /** Tells what a check has found: how it is, and where it is not well why that matters, what to do, and where to read on. */
 export function tellResult(output: Output, { id, findings }: Result): void {
   const width = widthFor(output);
-  // On a narrow terminal what was found stands below the name of the check, not beside it.
+  // On a narrow terminal the finding is below the name of the check, not beside it.
   const isNarrow = width < LABEL_COLUMNS + ID_COLUMNS + NARROWEST;
   const margin = " ".repeat(isNarrow ? LABEL_COLUMNS : LABEL_COLUMNS + ID_COLUMNS);
   const columns = width - margin.length;
@@ -70,7 +70,7 @@ export function tellVerdict(output: Output, results: readonly Result[]): void {
   const { checks, failed, warned, skipped } = verdictOf(results);
   const well = checks - failed - warned - skipped;
   const parts = [
-    output.paint("green", `${well} of ${checks} checks are well`),
+    output.paint("green", `${well} of ${checks} checks are ok`),
     ...(failed > 0 ? [output.paint(["red", "bold"], `${failed} failed`)] : []),
     ...(warned > 0 ? [output.paint("yellow", warned === 1 ? "1 warning" : `${warned} warnings`)] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
@@ -79,7 +79,7 @@ export function tellVerdict(output: Output, results: readonly Result[]): void {
   for (const line of wrapped(parts.join(", "), widthFor(output))) output.line(line);
   const moot = results.flatMap(({ id, moot: why }) => (why === undefined ? [] : [`${id} (${why})`]));
   if (moot.length > 0)
-    for (const line of wrapped(`not looked at: ${moot.join(", ")}`, widthFor(output)))
+    for (const line of wrapped(`skipped: ${moot.join(", ")}`, widthFor(output)))
       output.line(output.paint("dim", line));
 }
 

@@ -8,7 +8,7 @@ interface Trial {
   run(holdfast: Holdfast, name: string): Promise<void>;
 }
 
-/** Long enough for what is done, and short enough to end by itself should the check be killed. */
+/** Long enough for the trial, and short enough to end by itself if the check is killed. */
 const LEASE_MS = 10_000;
 /** The shortest that a lock may have: it is renewed after a third of it. */
 const WATCHDOG_MS = 1_000;

@@ -23,7 +23,7 @@ const PAUSE_MS = 500;
 /**
  * Acquires the lock, and waits until it is trusted for long enough that the command need not be stopped at once.
  * @param tell says what holds it up
- * @returns null when it was not to be had in time
+ * @returns null if the lock was not acquired in time
  * @throws the signal's reason; Failure when the lock was lost again meanwhile; what holdfast throws
  */
 export async function acquire(
@@ -71,11 +71,11 @@ async function throughOutages(
     } catch (error) {
       const nowMs = clock.monotonicMs();
       const isOutage = error instanceof UnavailableError && !lacksRight(error) && !signal.aborted;
-      // What has waited for so long was answered before.
+      // A call that waits for this long has had an answer before.
       if (nowMs - askedMs > ANSWERED_MS) outageMs = undefined;
       outageMs ??= nowMs;
       if (!isOutage || nowMs >= untilMs || nowMs - outageMs > ttlMs) throw error;
-      if (outageMs === nowMs) tell(`${error.message}; trying on for ${tellDuration(ttlMs)}`);
+      if (outageMs === nowMs) tell(`${error.message}; retrying for ${tellDuration(ttlMs)}`);
       await pause(clock, PAUSE_MS, signal);
     }
   }
@@ -95,7 +95,7 @@ async function untilTrusted(
     if (clock.monotonicMs() > untilMs) {
       throw new Failure(
         exitCodes.unavailable,
-        `lock "${name}" came so late that its lease has ${tellDuration(lease.remainingMs())} left, and ${tellDuration(neededMs)} are needed to stop the command`,
+        `lock "${name}" came too late: its lease has ${tellDuration(lease.remainingMs())} left, and stopping the command may take ${tellDuration(neededMs)}`,
       );
     }
     await pause(clock, LOOK_MS, signal);

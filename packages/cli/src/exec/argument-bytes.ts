@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Runnable } from "./exec-options.js";
 
-/** What Node puts in the place of bytes that are no UTF-8. */
+/** Node's replacement for bytes that are not UTF-8. */
 const REPLACEMENT = "\ufffd";
 
 /**

@@ -1,7 +1,7 @@
 import { write } from "node:fs";
 import type { Stream } from "../output.js";
 
-/** What is written while a reader has stopped reading is kept up to this, and then dropped. */
+/** If the reader stops reading, this much output is kept; the rest is dropped. */
 const MOST_TEXTS = 100;
 const RETRY_MS = 20;
 
@@ -43,7 +43,7 @@ export class DescriptorStream implements Stream {
           else resolve(error.code === "EAGAIN" ? "later" : "never");
         });
       });
-      // A reader that has gone is no reason to leave the command alone.
+      // If the reader is gone, the command must still be watched.
       if (written === "never") return;
       if (written === "later") await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       else from += written;

@@ -8,7 +8,7 @@ const LOCK_VARIABLES = ["HOLDFAST_LOCK_NAME", "HOLDFAST_LOCK_HOLDER", "HOLDFAST_
 export function refuseOwnLock(key: string, env: NodeJS.ProcessEnv): void {
   if (!heldIn(env).includes(key)) return;
   throw mistake(
-    `this command already runs under the lock "${key}" (${HELD}) and would wait for itself: --nested tries all the same`,
+    `this command already runs under the lock "${key}" (${HELD}) and would wait for itself: --nested runs it anyway`,
   );
 }
 
@@ -21,7 +21,7 @@ export interface LockHere {
   readonly token: bigint | undefined;
 }
 
-/** What the command finds in its environment: that of holdfast, and what is said about the lock. */
+/** The environment of the command: that of holdfast, and the variables about the lock. */
 export function environmentFor(
   { key, name, holder, token }: LockHere,
   env: NodeJS.ProcessEnv,

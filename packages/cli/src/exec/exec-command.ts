@@ -20,7 +20,7 @@ export function execCommand(act: Act): Command {
   let command: readonly string[] = [];
   const made = new Command("exec")
     .summary("run a command under a lock")
-    .description("Runs a command while a lock is held. The exit code is that of the command.")
+    .description("Holds a lock while it runs a command, and exits with the command's exit code.")
     .usage("NAME [options] -- COMMAND [ARG…]")
     .argument("<name>", "of the lock")
     .showHelpAfterError(`Form: ${execForm}`)
@@ -50,43 +50,46 @@ function lockOptions(): readonly Option[] {
     new Option("-n", "do not wait: --wait 0s"),
     new Option(
       "--on-busy <what>",
-      "while others have the lock: wait; skip, and end with 0; or throw, as -n (wait)",
+      "if the lock is taken: wait; skip, and exit with 0; or throw, like -n (wait)",
     ).choices(waysWhenBusy),
     new Option("--kind <kind>", "which kind of lock; fenced sets HOLDFAST_LOCK_TOKEN (lock)").choices(
       lockKinds,
     ),
-    new Option("--ttl <duration>", "the lease, renewed each third of it; 5s at least (30s)"),
-    new Option("--lease <duration>", "a fixed lease in place of it, never renewed"),
-    new Option("--max-hold <duration>", "the command has been stopped by then"),
-    new Option("--at-least <duration>", "the lock stays taken for so long, however fast the command is"),
-    new Option("--nested", "also under the same lock (HOLDFAST_HELD)"),
+    new Option("--ttl <duration>", "the lease, renewed every third of it; at least 5s (30s)"),
+    new Option("--lease <duration>", "a fixed lease instead, never renewed"),
+    new Option("--max-hold <duration>", "stop the command before this time is over"),
+    new Option("--at-least <duration>", "keep the lock for at least this time, however fast the command is"),
+    new Option("--nested", "run even inside the same lock (HOLDFAST_HELD)"),
   ];
 }
 
 function commandOptions(): readonly Option[] {
-  const noGroup = new Option("--no-group", "no group of its own, although stdin is no terminal");
+  const noGroup = new Option("--no-group", "no process group of its own, even without a terminal");
   // It is not the opposite of --group, the group of presence.
   noGroup.negate = false;
   return [
     new Option("--kill-after <duration>", "from SIGTERM to SIGKILL; at most a third of --ttl (10s)"),
-    new Option("--shell", "sh -c of the one argument behind --"),
+    new Option("--shell", "run the one argument after -- by sh -c"),
     noGroup,
-    new Option("--scrub-env", "take HOLDFAST_* and REDIS_URL out of its environment, but for what exec sets"),
-    new Option("--die-with-parent", "SIGKILL it when holdfast dies (Linux; needs setpriv)"),
-    new Option("-E, --conflict-exit-code <code>", "when the lock was not acquired in time (75)"),
-    new Option("--lost-exit-code <code>", "when the lock was lost, and the command stopped (76)"),
+    new Option(
+      "--scrub-env",
+      "remove HOLDFAST_* and REDIS_URL from its environment, except those that exec sets",
+    ),
+    new Option("--die-with-parent", "send it SIGKILL if holdfast dies (Linux; needs setpriv)"),
+    new Option("-E, --conflict-exit-code <code>", "exit code if the lock was not acquired in time (75)"),
+    new Option("--lost-exit-code <code>", "exit code if the lock was lost and the command stopped (76)"),
   ];
 }
 
 function tellingOptions(): readonly Option[] {
   return [
-    new Option("--note <text>", "what others are told about the hold (the file name of the command)"),
-    new Option("--report <file>", "write what has become of it: a line of JSON"),
+    new Option("--note <text>", "the note that others see at the hold (the file name of the command)"),
+    new Option("--report <file>", "write the outcome to a file, as one line of JSON"),
     new Option(
       "--report-every <duration>",
-      "say for whom it waits, so often (10s on a terminal, else never; 0s: never)",
+      "how often to say who has the lock (10s on a terminal, otherwise never; 0s: never)",
     ),
-    new Option("-q, --quiet", "say nothing but errors"),
+    new Option("-q, --quiet", "print only errors"),
   ];
 }
 
@@ -113,7 +116,7 @@ async function exec(
   const stderr = new DescriptorStream(2);
   const output = new Output({ out: stderr, err: stderr, env }, options);
   for (const warning of connection.warnings) output.say(warning);
-  // Node would print them where the command may hold up what is written.
+  // Node would print them to a stream that the command may block.
   process.removeAllListeners("warning").on("warning", ({ message }) => output.say(message));
   const surroundings = {
     env,

@@ -1,49 +1,50 @@
 /** What `holdfast help exec` says below the options. */
 export const execPromises = `
 What is promised
-  As long as holdfast and the command both get the processor: when the lock can
+  As long as holdfast and the command both get the processor: if the lock can
   not be renewed, no process of the command's group is left by the time at which
-  the lease can end in Redis. SIGTERM goes out --kill-after before SIGKILL, and
-  SIGKILL 5 % of --ttl (250 ms at least) before the trust in the lease ends,
-  which is itself a little before Redis lets go of it. holdfast goes by its own
-  clocks, and asks Redis nothing for this. A renewal that comes after SIGTERM
-  changes nothing any more. Shorter outages are ridden out: of 8 s with the
-  defaults, of a minute with --ttl 2m.
-  The exit code is that of the command. Processes of its group that run on when
-  it has ended keep the lock until they have ended as well.
+  the lease can end in Redis. The trust in the lease ends shortly before the
+  lease ends in Redis. SIGKILL is sent 5 % of --ttl (at least 250 ms) before the
+  trust ends, and SIGTERM --kill-after before SIGKILL. holdfast uses its own
+  clocks for this, and asks Redis nothing. A renewal after SIGTERM has no effect
+  any more. The command survives shorter outages: 8 s with the defaults, one
+  minute with --ttl 2m.
+  The exit code is that of the command. If processes of its group still run when
+  the command ends, the lock is kept until they end too.
 
-  A wait goes on through an outage of Redis of up to --ttl, and then ends with
-  69.
+  holdfast keeps waiting for the lock through an outage of Redis of up to --ttl,
+  and then exits with 69.
 
 What is not promised
-  - A lock that was freed by force, or that Redis has lost, is noticed by the
-    next renewal, at most a third of --ttl later. Then SIGTERM goes out at once,
-    and SIGKILL after --kill-after. Another may have the lock meanwhile: a store
+  - If a lock is freed by force, or Redis loses it, the next renewal notices,
+    at most a third of --ttl later. Then SIGTERM is sent at once, and SIGKILL
+    after --kill-after. Until then another process may have the lock: a store
     that checks HOLDFAST_LOCK_TOKEN (--kind fenced) closes that gap.
-  - Where stdin is a terminal, or with --no-group, the command is in holdfast's
-    own group, so that it can use the terminal: the command itself is stopped,
-    and not what it has started.
+  - If stdin is a terminal, or with --no-group, the command is in holdfast's own
+    group, so that it can use the terminal. Then only the command itself is
+    stopped, not the processes that it started.
   - Processes that left the group (setsid), or run as another user (sudo).
-  - A machine that was suspended, or a holdfast that was stopped (SIGSTOP) or
-    starved: the command may run on past the lease until holdfast runs again.
-  - When holdfast is killed, the command runs on, and the lock falls within
-    --ttl. --die-with-parent has the kernel kill the command then, and not what
-    it has started.
+  - If the machine is suspended, or holdfast is stopped (SIGSTOP) or starved,
+    the command may run past the lease until holdfast runs again.
+  - If holdfast is killed, the command runs on, and the lock ends within --ttl.
+    With --die-with-parent the kernel then kills the command, but not the
+    processes that it started.
 
 Signals
-  While it waits, INT, TERM, HUP and QUIT end it with 128+N, and nothing is left
-  behind. While the command runs they go to all of its group, as do USR1, USR2,
-  WINCH and CONT; SIGKILL follows a second INT or TERM after --kill-after.
-  A terminal sends INT and QUIT to the command by itself: there holdfast neither
-  passes them on nor counts them.
-  TSTP stops the command, then holdfast. On CONT the lease is looked at before
-  the command goes on; a terminal lets both go on at the same moment.
+  While holdfast waits for the lock, INT, TERM, HUP and QUIT end it with 128+N,
+  and it leaves nothing behind. While the command runs, these signals and USR1,
+  USR2, WINCH and CONT go to its whole group; a second INT or TERM is followed
+  by SIGKILL after --kill-after.
+  A terminal sends INT and QUIT to the command itself, so holdfast neither
+  passes them on nor counts them there.
+  TSTP stops the command, then holdfast. On CONT holdfast checks the lease
+  before it continues the command; a terminal continues both at the same moment.
 
 Environment of the command
   HOLDFAST_LOCK_NAME    the name of the lock
   HOLDFAST_LOCK_HOLDER  its holder, as Redis has it
   HOLDFAST_LOCK_TOKEN   the fencing token (--kind fenced)
-  HOLDFAST_HELD         the locks that it runs under, a line each, with prefix
+  HOLDFAST_HELD         the locks that it runs under, one per line, with prefix
 
 Examples
   holdfast exec deploy -- ./deploy.sh --prod

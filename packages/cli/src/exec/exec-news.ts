@@ -4,7 +4,7 @@ import { plain } from "../text/plain.js";
 import type { ExecSettings } from "./exec-options.js";
 import type { GuardNews, Loss } from "./guard.js";
 
-/** Says on stderr what becomes of the lock and the command. */
+/** Reports on stderr what happens to the lock and the command. */
 export class ExecNews implements GuardNews {
   readonly #output: Output;
   readonly #lock: string;
@@ -31,7 +31,7 @@ export class ExecNews implements GuardNews {
 
   lingering(pids: readonly number[]): void {
     this.#output.say(
-      `${this.#command} has ended, and ${processes(pids)} of its group run on: the lock is kept until they have ended`,
+      `${this.#command} has ended, but ${processes(pids)} of its group still run: the lock is kept until they end`,
     );
   }
 
@@ -51,12 +51,12 @@ export class ExecNews implements GuardNews {
 const WHY: Readonly<Record<Loss["reason"], string>> = {
   unconfirmed: "could not be renewed in time",
   unreachable: "could not be renewed in time",
-  "lease-ends": "comes to the end of its --lease",
-  "max-hold-ends": "comes to the end of its --max-hold",
-  "max-hold": "has come to the end of its --max-hold",
-  expired: "has expired, as holdfast or the machine stood still",
-  stolen: "was taken away: freed by force, or Redis has lost it",
-  "server-changed": "was lost by a failover: the server that is the master now does not have it",
+  "lease-ends": "reaches the end of its --lease",
+  "max-hold-ends": "reaches the end of its --max-hold",
+  "max-hold": "has reached the end of its --max-hold",
+  expired: "has expired, because holdfast or the machine was stopped",
+  stolen: "was removed: freed by force, or lost by Redis",
+  "server-changed": "was lost in a failover: the new master does not have it",
   closed: "was given up",
   released: "was released",
 };

@@ -35,7 +35,7 @@ export interface ExecOptions extends CommonOptions {
   readonly dieWithParent?: boolean;
 }
 
-/** What is done while others have the lock, in the words of the library. */
+/** How to act if the lock is taken, in the words of the library. */
 export const waysWhenBusy = ["wait", "skip", "throw"] as const satisfies OnBusy[];
 
 /** What `exec` is to do: everything that can be known before Redis is asked. */
@@ -45,7 +45,7 @@ export interface ExecSettings {
   readonly waitMs: number;
   /** The TTL that the watchdog renews. */
   readonly ttlMs: number;
-  /** A fixed lease in place of it. */
+  /** A fixed lease instead. */
   readonly leaseMs: number | undefined;
   readonly maxHoldMs: number | undefined;
   readonly atLeastMs: number;
@@ -189,7 +189,9 @@ function killAfterOf({ killAfter, lease, maxHold }: ExecOptions, mostMs: number)
 function conflictCodeOf({ onBusy, conflictExitCode }: ExecOptions): number {
   if (onBusy !== "skip") return exitCodeOf("--conflict-exit-code", conflictExitCode, exitCodes.conflict);
   if (conflictExitCode !== undefined)
-    throw mistake("--on-busy skip and --conflict-exit-code exclude each other: what is skipped ends with 0");
+    throw mistake(
+      "--on-busy skip and --conflict-exit-code exclude each other: a skipped command exits with 0",
+    );
   return exitCodes.ok;
 }
 
@@ -208,7 +210,7 @@ function waitOf({ wait, n, onBusy }: ExecOptions): number {
 
 function runnableOf(command: readonly string[], isShell: boolean): Runnable {
   const [file, ...args] = command;
-  if (file === undefined) throw mistake(`there is no COMMAND behind --: ${execForm}`);
+  if (file === undefined) throw mistake(`there is no COMMAND after --: ${execForm}`);
   if (file === "") throw mistake("the COMMAND is empty");
   if (!isShell) return { file, args, called: basename(file).slice(0, LONGEST_NOTE) };
   if (args.length > 0) {

@@ -60,7 +60,7 @@ export class Execution {
     this.#startedMs = surroundings.clock.monotonicMs();
   }
 
-  /** @returns what has become of it; never rejects */
+  /** @returns the outcome; never rejects */
   async run(): Promise<Report> {
     try {
       return this.#report(await this.#connected());
@@ -107,7 +107,7 @@ export class Execution {
     const { name, conflictExitCode } = this.#settings;
     if (!output.isQuiet) {
       const where = { holdfast, group: this.#connection.group };
-      const told = await tellHolders(name, where).catch(() => "Redis does not tell by whom it is held");
+      const told = await tellHolders(name, where).catch(() => "Redis does not say who holds it");
       output.say(`lock "${plain(name)}" was not acquired in time: ${told}`);
     }
     return { outcome: "conflict", exitCode: conflictExitCode, reason: null };
@@ -153,14 +153,14 @@ export class Execution {
     const { output } = this.#surroundings;
     if (released === "released") return null;
     if (released === "left") {
-      output.say("a signal has ended the wait for --at-least: the lock falls with its lease");
+      output.say("a signal ended the wait for --at-least: the lock ends with its lease");
       return null;
     }
     if ("lost" in released) {
-      output.complain(`the lock was not held any more when the command had ended: ${released.lost}`);
+      output.complain(`the lock was no longer held when the command ended: ${released.lost}`);
       return released.lost;
     }
-    output.complain(`the lock could not be released, and falls with its lease: ${released.failed}`);
+    output.complain(`the lock could not be released, and ends with its lease: ${released.failed}`);
     return released.failed;
   }
 
@@ -175,9 +175,7 @@ export class Execution {
     const { exitCode, message } = error instanceof Failure ? error : failureOf(error);
     // Redis names one right, as the first that it misses, and a command may lack several.
     const advice =
-      exitCode === exitCodes.noRight
-        ? `\n${doctorLine} tells each right that is missing, with the ACL line`
-        : "";
+      exitCode === exitCodes.noRight ? `\n${doctorLine} lists the missing rights, with the ACL line` : "";
     output.complain(message + advice);
     const isOfCommand = exitCode === exitCodes.notFound || exitCode === exitCodes.notExecutable;
     return { outcome: isOfCommand ? "not-started" : "failed", exitCode, reason: message };

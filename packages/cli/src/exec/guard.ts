@@ -37,7 +37,7 @@ export interface Cap {
   readonly endsAtMs: number;
 }
 
-/** What is told to the one who started it. */
+/** Reports to the caller of the guard. */
 export interface GuardNews {
   stopping(loss: Loss, killInMs: number): void;
   killing(loss: Loss | undefined): void;
@@ -50,7 +50,7 @@ export interface GuardNews {
 /** A jump of the clock on the wall shows by then. */
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 5;
-/** A lease counts from when it was asked for, which is some time before it was had. */
+/** A lease counts from the moment of the request, some time before it was acquired. */
 const CAP_TOLERANCE_MS = 1_000;
 
 /**
@@ -127,7 +127,7 @@ export class Guard {
     this.look();
   }
 
-  /** Looks at the lease and at what runs, and does what is due. */
+  /** Checks the lease and the running processes, and sends the signals that are due. */
   readonly look = (): void => {
     if (this.#state === "gone") return;
     this.#timer?.cancel();

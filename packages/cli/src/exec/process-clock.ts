@@ -38,7 +38,7 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Waits for something for so many milliseconds at most. @returns whether it has come to its end */
+/** Waits for a promise, for at most this many milliseconds. @returns whether it has settled */
 export async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const ended = work.then(

@@ -8,7 +8,7 @@ export function livingMembers(group: number): readonly number[] {
   const found = send(0, -group);
   if (found === "none") return [];
   const members = membersIn("/proc", group);
-  // One that may not be signalled may also be hidden in /proc.
+  // A process that may not be signalled may also be hidden in /proc.
   if (members === undefined || (members.length === 0 && found === "forbidden")) return [group];
   return members;
 }

@@ -7,7 +7,7 @@ import { type Cap, Guard, type Loss } from "./guard.js";
 import { endingSignals, isPassedOn, onSignals, type SignalRoute, stoppingSignals } from "./signals.js";
 import { Suspension } from "./suspension.js";
 
-/** What has become of a command: how it has ended, and whether the lock was lost before all of its group was gone. */
+/** The outcome of a command: how it ended, and whether the lock was lost before its whole group was gone. */
 export interface Course {
   readonly ending: Ending;
   readonly loss: Loss | undefined;

@@ -7,7 +7,7 @@ import { tellHolders, type Where } from "./tell-holders.js";
 /** So soon a person wants to know why nothing happens. */
 const FIRST_AFTER_MS = 1_000;
 
-/** Says every now and then for whom a call waits, until it is stopped. */
+/** Says at intervals who has the lock that a call waits for, until it is stopped. */
 export class WaitingLines {
   readonly #name: string;
   readonly #everyMs: number;

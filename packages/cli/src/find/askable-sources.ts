@@ -3,7 +3,7 @@ import { exitCodes } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { lacksRight } from "../failure-of.js";
 
-/** What is used of a client to look at locks. */
+/** The methods of a client that look at locks. */
 export interface Finder extends Pick<Holdfast, "fleet"> {
   locks(options?: FindLocksOptions): AsyncIterable<ListedLock> & { readonly unreadable?: number };
 }
@@ -49,7 +49,7 @@ export async function askableSources(
       sources.push(source);
     } catch (error) {
       if (!lacksRight(error)) throw error;
-      missing.push(`${NAMES[source]} not asked: this user has no right to it: ${rights[source]}`);
+      missing.push(`${NAMES[source]} not asked: this user lacks the right to it: ${rights[source]}`);
     }
   }
   return { sources, missing, finder: sources.includes("presence") ? finder : withoutPresence(finder) };

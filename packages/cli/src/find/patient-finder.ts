@@ -3,7 +3,7 @@ import { type ListedLock, UnavailableError } from "holdfast";
 import { lacksRight } from "../failure-of.js";
 import type { Finder } from "./askable-sources.js";
 
-/** What is told while Redis does not answer. */
+/** Reports that Redis does not answer. */
 export interface Outage {
   /** Redis does not answer, or not any more for another reason. */
   began(why: string): void;
@@ -12,7 +12,7 @@ export interface Outage {
 
 const RETRY_MS = 1_000;
 
-/** Looks again until Redis answers, as in a failover, so that who watches need not start anew. A right that is missing still fails. */
+/** Retries until Redis answers, for example after a failover, so a running watch continues. A missing right still fails. */
 export function patientFinder(finder: Finder, outage: Outage, signal: AbortSignal): Finder {
   let why: string | undefined;
   const tried = async <T>(look: () => Promise<T>): Promise<T> => {

@@ -28,18 +28,15 @@ const LAST_PORT = 65_535;
 
 /** `holdfast inspect`: a page in the browser, until it is interrupted. */
 export function inspectCommand(act: Act): Command {
-  const made = command("inspect", "a page that shows the locks, at an address of this machine, until Ctrl-C");
+  const made = command("inspect", "serve a page that shows the locks, on this machine, until Ctrl-C");
   for (const option of [
-    new Option("--port <number>", "the port of the page (any that is free)"),
-    new Option(
-      "--host <host>",
-      `the address it listens on (${HOST}); beyond this machine only with --token-file`,
-    ),
+    new Option("--port <number>", "the port of the page (any free port)"),
+    new Option("--host <host>", `the address it listens on (${HOST}); other machines need --token-file`),
     new Option(
       "--allow-host <name...>",
-      "more names by which browsers may ask for it (localhost, 127.0.0.1, [::1])",
+      "further host names that browsers may use (localhost, 127.0.0.1, [::1])",
     ),
-    new Option("--allow-unlock", "let the page free locks; without, it only shows them"),
+    new Option("--allow-unlock", "let the page free locks; otherwise it only shows them"),
     new Option("--token-file <file>", "the file with the token that opens the page (a new one each time)"),
     new Option("--open", "open the page in a browser (BROWSER)"),
   ])
@@ -52,7 +49,7 @@ async function inspect({ env, output }: Context, options: InspectOptions): Promi
   const port = readPort(options.port);
   if (!isLoopback(host) && tokenFile === undefined) {
     throw mistake(
-      `--host ${host} can be reached from other machines: say by --token-file which token opens the page`,
+      `--host ${host} can be reached from other machines: set the token that opens the page with --token-file`,
     );
   }
   const token = tokenFile === undefined ? newToken() : readToken(tokenFile);
@@ -97,10 +94,10 @@ function tellRest(
   { place, mayFree, tokenFile }: { place: string; mayFree: boolean; tokenFile: string | undefined },
 ): void {
   output.say(`a page of the locks of ${place}, until Ctrl-C`);
-  if (tokenFile !== undefined) output.say(`behind #token= belongs what ${tokenFile} has`);
+  if (tokenFile !== undefined) output.say(`after #token= append the content of ${tokenFile}`);
   output.say(
     mayFree
-      ? "it may free locks; each one it frees is told here"
+      ? "it may free locks, and reports each of them here"
       : "it only shows them: --allow-unlock lets it free them",
   );
 }

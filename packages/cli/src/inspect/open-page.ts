@@ -9,7 +9,7 @@ const KEPT_MS = 30_000;
 /**
  * Opens a browser at a URL with a secret in it, by a file that only this user may read and that leads there: the arguments of a process
  * are seen by all users of the machine.
- * @param failed is told why no browser was opened: the page is there all the same
+ * @param failed gets the reason if no browser was opened: the page is served anyway
  * @returns takes the file away, at the latest after half a minute
  */
 export function openPage(url: string, env: NodeJS.ProcessEnv, failed: (why: string) => void): () => void {

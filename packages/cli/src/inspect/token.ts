@@ -14,7 +14,7 @@ const BYTES = 32;
 const FORM = /^[\w.~+/=-]{32,512}$/;
 const OF_OTHERS = 0o077;
 
-/** One that ends with the process. */
+/** A token that ends with the process. */
 export function newToken(): Token {
   return { text: randomBytes(BYTES).toString("base64url") };
 }
@@ -29,7 +29,7 @@ export function readToken(file: string): Token {
         `--token-file: ${file} must have 32 to 512 letters, digits, or -_.~+/= in one line, as \`openssl rand -base64 32\` makes them`,
       );
     }
-    const warning = `--token-file: others may read ${file}: chmod 600`;
+    const warning = `--token-file: other users can read ${file}: chmod 600`;
     return { text, ...(isOpen && { warning }) };
   } catch (error) {
     if (error instanceof Error && "code" in error) throw mistake(`--token-file: ${error.message}`);

@@ -69,7 +69,7 @@ function tellHolders({ holders, more, takenCount = 0 }: WatchedLock, detail: Det
   return `${tellHolder(first, detail)}${times}${others > 0 ? rest : ""}`;
 }
 
-/** Those of whom presence does not tell at last. */
+/** Holders without presence come last. */
 export function oldestFirst(holders: readonly ListedHolder[]): readonly ListedHolder[] {
   return holders.toSorted((a, b) => (b.sinceMs ?? -1) - (a.sinceMs ?? -1));
 }

@@ -20,9 +20,9 @@ const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */
 export function listCommand(act: Act): Command {
-  const summary = "the locks that are held or waited for, and by which programs";
+  const summary = "list the locks that are held or waited for, and by which programs";
   return command("ls", summary, listOptions())
-    .argument("[pattern]", "a glob that names have to fit: *, ?, [a-z], \\*")
+    .argument("[pattern]", "a glob that names must match: *, ?, [a-z], \\*")
     .action(act(list));
 }
 
@@ -32,13 +32,13 @@ async function list(context: Context, options: ListOptions, typed?: string): Pro
   const { output } = context;
   if (settings.everyMs !== undefined && !output.isTerminal)
     throw mistake(
-      "--watch redraws a terminal, and stdout is none: holdfast watch tells changes line by line",
+      "--watch redraws a terminal, and stdout is not a terminal: holdfast watch prints changes line by line",
     );
   return withConnection(context, options, async (connection, { group }) => {
     const asked = await askableSources(connection.holdfast, group, settings.sources);
     assertAskable(asked);
     if (settings.stale && !asked.sources.includes("presence"))
-      throw new Failure(exitCodes.noRight, `--stale goes by presence: ${asked.missing.join("\n")}`);
+      throw new Failure(exitCodes.noRight, `--stale needs presence: ${asked.missing.join("\n")}`);
     for (const line of asked.missing) output.say(line);
     const search = { group, asked, settings };
     if (settings.everyMs !== undefined) await watchTable(context, search, settings.everyMs);
@@ -72,7 +72,7 @@ async function listOnce({ output }: Context, search: ListSearch): Promise<void> 
   const { stale } = settings;
   if (stale)
     output.say(
-      "looking again after 11 s, or after a third of the lease of locks whose holders are gone: what a living client renews has a longer TTL by then",
+      "looking again after 11 s, or after a third of the lease of a lock whose holders are gone: by then, a live client has renewed its lock",
     );
   // Ctrl-C ends the process, as it does without us.
   const seen = await look(search);

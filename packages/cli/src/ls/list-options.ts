@@ -47,22 +47,25 @@ const LONGEST_EVERY_MS = 60_000;
 const LONGEST_PATTERN = 1_000;
 const MOST = 1_000_000_000;
 
-/** Made anew for each program, as commander keeps what it has read. */
+/** Created for each program, because commander keeps the values that it has read. */
 export function listOptions(): readonly Option[] {
   const options = [
     new Option(
       "--stale",
-      "those whose holders are gone and which nothing renews, permits of such clients, and what has no TTL; looks for 11 s at least",
+      "only locks whose holders are gone and which nothing renews, permits of such clients, and keys without a TTL; takes at least 11 s",
     ),
-    new Option("--waiting", "those that are waited for"),
-    new Option("--older-than <duration>", "those that have been held for longer"),
-    new Option("--client <text>", "those that such a client holds or waits for: app, host, pid, label or id"),
+    new Option("--waiting", "only locks that calls wait for"),
+    new Option("--older-than <duration>", "only locks that have been held for longer"),
+    new Option(
+      "--client <text>",
+      "only locks that a matching client holds or waits for: app, host, pid, label or id",
+    ),
     new Option("--sort <by>", "age, waiting or name").choices(["age", "waiting", "name"]).default("age"),
     new Option("--limit <n>", `how many (${LIMIT}; with --json all)`).argParser(readCount),
-    new Option("--scan", "look through all keys of Redis as well, 200 at a time, 50 times a second"),
+    new Option("--scan", "also scan all keys of Redis, 200 at a time, 50 times a second"),
     new Option("--max-keys <n>", `how many of them (${MAX_KEYS})`).argParser(readCount),
     hexOption(),
-    new Option("--watch [duration]", `look again and again (${EVERY_MS / 1_000}s); q ends`),
+    new Option("--watch [duration]", `repeat (${EVERY_MS / 1_000}s); q ends`),
   ];
   return options.map((option) => option.helpGroup("Which locks:"));
 }
@@ -71,13 +74,11 @@ export function listOptions(): readonly Option[] {
 export function listSettings(options: ListOptions, pattern: string | undefined): ListSettings {
   const { stale = false, waiting = false, scan = false, client = "", json = false, maxKeys, watch } = options;
   checkPattern(pattern);
-  if (maxKeys !== undefined && !scan) throw mistake("--max-keys is about --scan: say both");
+  if (maxKeys !== undefined && !scan) throw mistake("--max-keys needs --scan");
   if (watch !== undefined && scan)
-    throw mistake(
-      "--scan is for a search by hand: looking through all keys again and again slows Redis down",
-    );
+    throw mistake("--scan is for a single search: repeated scans of all keys slow Redis down");
   if (watch !== undefined && json)
-    throw mistake("--watch redraws a table: holdfast watch --json tells changes, an object in a line");
+    throw mistake("--watch redraws a table: holdfast watch --json prints changes, one object per line");
   return {
     match: pattern,
     sources: scan ? ["presence", "channels", "scan"] : ["presence", "channels"],
@@ -96,7 +97,7 @@ export function listSettings(options: ListOptions, pattern: string | undefined):
 export function checkPattern(pattern: string | undefined): void {
   if (pattern === "") throw mistake("a pattern must not be empty: leave it out for all names");
   if (pattern !== undefined && pattern.length > LONGEST_PATTERN)
-    throw mistake(`a pattern has ${LONGEST_PATTERN} characters at most, got ${pattern.length}`);
+    throw mistake(`a pattern must have at most ${LONGEST_PATTERN} characters, got ${pattern.length}`);
 }
 
 function readEvery(watch: string | true): number {

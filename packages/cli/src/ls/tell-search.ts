@@ -11,7 +11,7 @@ interface AskedSearch {
   readonly settings: ListSettings;
 }
 
-/** What a list does not say itself: where was looked, what cannot be in it, and what was left out. */
+/** Facts about a list: its sources, the locks that it can not contain, and the locks that it leaves out. */
 export function tellSearch(
   { locks, fleet, presenceIsUnwell, unreadable }: LocksSeen,
   selection: Selection,
@@ -28,18 +28,18 @@ export function tellSearch(
   if (blind !== undefined) lines.push(blind);
   if (unreadable > 0)
     lines.push(
-      `not listed: ${unreadable === 1 ? "1 key whose name is" : `${unreadable} keys whose names are`} not UTF-8, as no lock of holdfast has them`,
+      `not listed: ${unreadable === 1 ? "1 key whose name is" : `${unreadable} keys whose names are`} not UTF-8; no lock of holdfast has such a name`,
     );
   lines.push(...tellNameless(selection.locks, fleet));
   const name = settings.match === undefined ? undefined : exactName(settings.match);
-  if (shown === 0 && name !== undefined) lines.push(`holdfast show looks at "${name}" by its name`);
+  if (shown === 0 && name !== undefined) lines.push(`holdfast show looks up "${name}" by its name`);
   if (presenceIsUnwell) lines.push(UNWELL);
-  if (fleet.truncated) lines.push("there are more clients than are read: their locks may be missing");
+  if (fleet.truncated) lines.push("there are more clients than holdfast reads: their locks may be missing");
   return lines;
 }
 
 export const UNWELL: string =
-  "more than half of the programs fell silent at once: presence itself is unwell, and nothing is called stale";
+  "more than half of the programs fell silent at once: presence itself has failed, so nothing is called stale";
 
 /** How to get names for holders that have none. */
 function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readonly string[] {
@@ -50,8 +50,8 @@ function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readon
   const what = nameless === 1 ? "1 lock is" : `${nameless} locks are`;
   const whose =
     clients.length === 0
-      ? "of programs that do not tell their names, as by default"
-      : "of programs that do not tell their names";
+      ? "of programs without presence, which is off by default"
+      : "of programs without presence";
   return [`${what} ${whose}. ${PRESENCE_HINT}`];
 }
 
@@ -71,7 +71,7 @@ function tellCount(shown: number, found: number): string {
   const locks = (count: number) => (count === 1 ? "1 lock" : `${count} locks`);
   if (found === 0) return "no lock found in";
   if (shown === found) return `${locks(shown)}, from`;
-  return shown === 0 ? `none of ${locks(found)} fits, from` : `${shown} of ${locks(found)}, from`;
+  return shown === 0 ? `none of ${locks(found)} matches, from` : `${shown} of ${locks(found)}, from`;
 }
 
 function tellBlindness(sources: readonly LockSource[]): string | undefined {

@@ -21,10 +21,10 @@ interface ReleaseOptions extends RecordedOptions {
 
 /** `holdfast release NAME`: gives back the permits that it has shown, and no others. */
 export function releaseCommand(act: Act): Command {
-  return command("release", "give back permits of a semaphore that you saw", releaseOptions())
+  return command("release", "give back the permits of a semaphore that were shown", releaseOptions())
     .argument("<name>", "of the semaphore, without the prefix")
     .description(
-      "Shows a semaphore whose permits have ids, and gives back those that an option names. Only what was shown is given back, all of it or none.",
+      "Shows a semaphore whose permits have ids, and gives back the permits that an option names: only permits that were shown, all of them or none.",
     )
     .action(act(release));
 }
@@ -32,25 +32,25 @@ export function releaseCommand(act: Act): Command {
 function releaseOptions(): readonly Option[] {
   const again = (value: string, before: readonly string[] = []) => [...before, value];
   return recordedOptions("What is given back:", [
-    new Option("--permit <id>", "this permit; again for each of several").argParser(again),
+    new Option("--permit <id>", "this permit; may be repeated").argParser(again),
     new Option(
       "--client <id>",
-      "those that a client tells to have, by its id or the beginning of it; it must be gone",
+      "the permits of this client, by its id or the beginning of it; it must be gone",
     ).argParser(again),
-    new Option("--force", "with --client: also of a client that is there"),
+    new Option("--force", "with --client: also of a client that is not gone"),
   ]);
 }
 
 const deeds: Readonly<Record<UnlockOutcome, string>> = {
   released: "gave back permits of",
-  absent: "found given back permits of",
-  changed: "did not give back (some were back meanwhile) permits of",
-  unknown: "tried to give back (no answer: it is not known whether they are) permits of",
+  absent: "found already given back permits of",
+  changed: "did not give back (some had returned meanwhile) permits of",
+  unknown: "tried to give back (no answer: the outcome is unknown) permits of",
 };
 
 async function release(context: Context, options: ReleaseOptions, typedWord = ""): Promise<number> {
   const { output } = context;
-  if (options.force && options.client === undefined) throw mistake("--force belongs to --client");
+  if (options.force && options.client === undefined) throw mistake("--force needs --client");
   return recorded(context, options, typedWord, "semaphore", async ({ holdfast, name, group, record }) => {
     const seen = await semaphoreSeen(holdfast, name, group);
     if (!output.isJson) tellSemaphore(output, name, seen);
@@ -79,7 +79,7 @@ function idsOf(
   if (takenCount === undefined)
     throw new Failure(
       exitCodes.wrongType,
-      `none of the permits of "${plain(state.name)}" has an id: holdfast semaphore changes how many it has to give`,
+      `none of the permits of "${plain(state.name)}" has an id: holdfast semaphore changes how many are available`,
     );
   const ids = new Set(permit.map((id) => id.toLowerCase()));
   for (const id of ids)
@@ -87,17 +87,17 @@ function idsOf(
   for (const start of client) {
     const holders = lock.holders.filter(({ holder }) => holder.startsWith(start.toLowerCase()));
     const [holder] = holders;
-    if (holder === undefined) return { why: `no client ${start} tells that it has permits` };
+    if (holder === undefined) return { why: `no client ${start} reports permits of it` };
     if (holders.some((each) => each.holder !== holder.holder))
-      return { why: `several clients begin with ${start}: say more of the id` };
+      return { why: `several client ids begin with ${start}: give more of the id` };
     if (holder.client?.state === "there" && !force)
-      return { why: `${tellHolder(holder)} is there; --force gives its permits back all the same` };
+      return { why: `${tellHolder(holder)} is not gone; --force gives its permits back anyway` };
     const ofOthers = new Set(lock.holders.filter(isThere).flatMap(({ permitIds = [] }) => permitIds));
     for (const { permitIds = [] } of holders)
       for (const id of permitIds) if (force || !ofOthers.has(id)) ids.add(id);
   }
   return ids.size === 0
-    ? { why: "none of the permits that are out is told to be of such a client" }
+    ? { why: "no such client reports any of the permits that are out" }
     : { ids: [...ids] };
 }
 

@@ -22,12 +22,12 @@ const MOST_PERMITS = 2 ** 31 - 1;
 
 /** `holdfast semaphore NAME`: shows a semaphore, and changes how many permits it has. */
 export function semaphoreCommand(act: Act): Command {
-  return command("semaphore", "show a semaphore, and change how many permits it has", semaphoreOptions())
+  return command("semaphore", "show a semaphore, or change how many permits it has", semaphoreOptions())
     .argument("<name>", "of the semaphore, without the prefix")
     .description(
-      "Shows a semaphore: how many permits it has, and which clients have taken some. With --set it then has so many, if it still has as many " +
-        "as were shown. Of permits that have ids those are counted that are out; a plain semaphore does not store them, and so --set says how " +
-        "many are available: all of them less those that living processes have.",
+      "Shows a semaphore: how many permits it has, and which clients have taken some. With --set it then has that many, unless its number " +
+        "has changed since it was shown. If its permits have ids, --set counts the taken ones too. A plain semaphore does not store them, so " +
+        "--set is the number of available permits: all permits less those that living processes have.",
     )
     .action(act(semaphore));
 }
@@ -36,7 +36,7 @@ function semaphoreOptions(): readonly Option[] {
   return recordedOptions("What is changed:", [
     new Option(
       "--set <n>",
-      "how many permits there are to be; of a plain semaphore, how many available",
+      "the new number of permits; of a plain semaphore, of available permits",
     ).argParser(readPermits),
   ]);
 }
@@ -53,8 +53,8 @@ type SemaphoreOutcome = SetPermitsOutcome | "unknown";
 const deeds: Readonly<Record<SemaphoreOutcome, string>> = {
   set: "changed the permits of",
   absent: "found no semaphore",
-  changed: "did not change (it had another number meanwhile) the permits of",
-  unknown: "tried to change (no answer: it is not known whether they are) the permits of",
+  changed: "did not change (its number changed meanwhile) the permits of",
+  unknown: "tried to change (no answer: the outcome is unknown) the permits of",
 };
 
 async function semaphore(context: Context, options: SemaphoreOptions, typedWord = ""): Promise<number> {
@@ -92,12 +92,12 @@ function tellShown(output: Output, told: ToldSemaphore, asTyped: readonly string
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);
   if (output.isJson || line === undefined) return exitCodes.ok;
-  const purpose = "to give back what clients that are gone have";
+  const purpose = "to give back the permits of clients that are gone";
   if (seen.state.takenCount === undefined) {
     const there = holders
       .filter(({ client }) => client?.state !== "gone")
       .reduce((sum, { count }) => sum + count, 0);
-    const left = `all its permits less the ${there} that clients that are there have`;
+    const left = `all its permits minus the ${there} of running clients`;
     tellWay(output, `${purpose}, where N is ${left}:`, `${line} --set N`);
   } else tellWay(output, `${purpose}:`, line);
   return exitCodes.ok;
@@ -114,9 +114,9 @@ function tellSet(
     const isPlain = seen.state.takenCount === undefined;
     const texts: Readonly<Record<SemaphoreOutcome, string>> = {
       set: `${set} ${isPlain ? "are available" : "in all"} now, where ${totalOf(seen.state)} were`,
-      absent: "it is not there any more: nothing was done",
-      changed: "nothing was done: it has another number since it was shown",
-      unknown: "the answer was lost: look again",
+      absent: "nothing was done: it no longer exists",
+      changed: "nothing was done: its number changed after it was shown",
+      unknown: "the answer was lost, so the outcome is unknown: look again",
     };
     const style = outcome === "set" ? "green" : "yellow";
     output.line(`${output.paint("bold", plain(name))}: ${output.paint(style, texts[outcome])}`);

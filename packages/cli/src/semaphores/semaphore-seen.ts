@@ -19,12 +19,12 @@ export async function semaphoreSeen(
       : state.kind === "none"
         ? "not there"
         : `a ${state.kind.replaceAll("-", " ")}`;
-    throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no semaphore: it is ${what}`);
+    throw new Failure(exitCodes.wrongType, `"${plain(name)}" is not a semaphore: it is ${what}`);
   }
   return seen;
 }
 
-/** The one that tells that a permit is its; undefined where presence does not tell. */
+/** The client that reports a permit as its own; undefined if no client does. */
 export function ownerOf(holders: readonly ListedHolder[], id: string): ListedHolder | undefined {
   return holders.find(({ permitIds = [] }) => permitIds.includes(id));
 }

@@ -20,10 +20,10 @@ interface ToldRelease {
 
 const texts: Readonly<Record<UnlockOutcome, string>> = {
   released: "given back",
-  absent: "given back already: nothing was done",
-  changed: "nothing was done: some were given back since they were shown",
+  absent: "nothing was done: they were given back already",
+  changed: "nothing was done: some were given back after they were shown",
   unknown:
-    "the answer was lost, and some are still out: look again, as the command may still have its effect",
+    "the answer was lost, and some are still out: look again, because the command may still take effect",
 };
 
 /** Tells what became of permits. @returns the exit code */
@@ -35,7 +35,8 @@ export function tellReleased(output: Output, told: ToldRelease): number {
     const style = outcome === "released" ? "green" : outcome === "absent" ? "dim" : "yellow";
     output.line(`${output.paint("bold", plain(name))}: ${output.paint(style, what)}`);
     if (outcome === undefined) tellWays(output, told);
-    else if (outcome === "released" && seen.lock.waiting.length > 0) output.line("those that wait are told");
+    else if (outcome === "released" && seen.lock.waiting.length > 0)
+      output.line("waiting calls are notified");
   }
   if (outcome === "released" || outcome === "absent") return exitCodes.ok;
   return outcome === "unknown" ? exitCodes.unavailable : exitCodes.no;
@@ -56,9 +57,9 @@ function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   if (line === undefined) return;
   const gone = holders.filter(({ client }) => client?.state === "gone");
   const warning = gone.some(({ permanent }) => permanent === true)
-    ? "; should one of them only stand still, it is not told that others have its permits"
+    ? "; a client that was only stopped does not learn that others have its permits"
     : "";
-  tellWay(output, `to give back what clients that are gone have${warning}:`, line);
+  tellWay(output, `to give back the permits of clients that are gone${warning}:`, line);
 }
 
 function jsonOf({ name, seen, ids, outcome, why = "" }: ToldRelease): object {

@@ -38,6 +38,5 @@ export function tellSemaphore(output: Output, name: string, { state, lock, blind
     tell(at === 0 ? "taken" : "", [tellPermit(permit, ownerOf(lock.holders, permit.id))]);
   if (takenCount > MOST_LINES) tell("", [`${takenCount} in all: --json has them`]);
   if (ttlMs >= 0) tell("ends", [`in ${tellDuration(ttlMs)}, with all its permits`]);
-  if (blind !== undefined)
-    tell("", [`what clients tell of themselves can not be read: ${plain(blind)}`], "yellow");
+  if (blind !== undefined) tell("", [`presence can not be read: ${plain(blind)}`], "yellow");
 }

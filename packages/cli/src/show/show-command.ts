@@ -18,11 +18,14 @@ interface ShowOptions extends CommonOptions, HexOption {
 /** `holdfast show`: all that is known about some locks. */
 export function showCommand(act: Act): Command {
   const own = [
-    new Option("--kind <kind>", "what the name is of: both are stored alike").choices(["semaphore", "latch"]),
+    new Option("--kind <kind>", "the kind of the name: both are stored in the same way").choices([
+      "semaphore",
+      "latch",
+    ]),
     hexOption(),
-    new Option("--exit-code", "exit with 1 when one of them is free"),
+    new Option("--exit-code", "exit with 1 if one of them is free"),
   ];
-  const summary = "all that is known about locks: holders, waiters, lease, and how to free them";
+  const summary = "show all about locks: holders, waiters, lease, and how to free them";
   return command(
     "show",
     summary,
@@ -58,7 +61,7 @@ function ofKind(lock: ShownLock, wanted: ShowOptions["kind"]): ShownLock {
   const { kind, available, name } = lock;
   const isOther = kind === "permit-expirable-semaphore" ? wanted === "latch" : available === undefined;
   if (isOther && kind !== "none")
-    throw new Failure(exitCodes.wrongType, `"${name}" is no ${wanted}: its key has a ${kind}`);
+    throw new Failure(exitCodes.wrongType, `"${name}" is not a ${wanted}: its key has a ${kind}`);
   if (kind === "permit-expirable-semaphore") return lock;
   return { ...lock, kind: wanted === "latch" ? "count-down-latch" : "semaphore", available: available ?? 0 };
 }

@@ -10,7 +10,7 @@ export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"
   readonly kind: WatchedLock["kind"] | LockState["kind"];
   /** Released, and its key left for a while. */
   readonly kept: boolean;
-  /** What the fencing counter holds in place of a number. */
+  /** The value of the fencing counter, if it is not a number. */
   readonly foreignToken?: string;
   readonly taken?: NonNullable<LockState["taken"]>;
   /** In a cluster: the slot of its key, and the master that has it, as far as this client knows. */
@@ -18,7 +18,7 @@ export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"
   readonly master?: string;
 }
 
-/** What is shown about some names. */
+/** Everything that `show` prints about some names. */
 export interface ShownLocks {
   readonly locks: readonly ShownLock[];
   /** Why less is told than could be: a line each. */

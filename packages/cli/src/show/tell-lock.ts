@@ -17,7 +17,7 @@ const INDENT = "  ";
 const COPIED = "free it";
 
 /**
- * What is known about a lock, in lines for people.
+ * Describes a lock, in lines for people.
  * @param asTyped options of the connection, for the lines that are to be copied
  * @param unlock the line that frees it
  */
@@ -54,7 +54,7 @@ export function tellLock(
   return [title.join(" · "), ...fields.flatMap(([label, lines]) => labelled(output, label, lines))];
 }
 
-/** On a narrow terminal long lines go on below their beginning; what is to be copied is broken by the terminal alone. */
+/** On a narrow terminal long lines are wrapped and indented; only the terminal wraps lines that are made for copying. */
 function labelled(output: Output, label: string, lines: readonly string[]): readonly string[] {
   const columns = label === COPIED ? undefined : output.columns;
   const room = columns === undefined ? Number.POSITIVE_INFINITY : columns - INDENT.length - LABEL_COLUMNS;
@@ -67,7 +67,7 @@ function labelled(output: Output, label: string, lines: readonly string[]): read
 }
 
 function tellState({ kind, holders, available, takenCount, kept }: ShownLock): string {
-  if (kept) return "kept: released, and its key left for a while";
+  if (kept) return "kept: released, but its key stays for a while";
   if (kind === "count-down-latch") return available === 0 ? "open" : `${available} to count down`;
   if (available !== undefined)
     return takenCount === undefined
@@ -99,8 +99,8 @@ function tellHold(output: Output, holder: ListedHolder, isCounted: boolean): rea
 
 function tellLease({ kind, holders, ttlMs, flags }: ShownLock): readonly string[] {
   if (holders.length === 0 || isCount(kind)) return [];
-  if (ttlMs < 0) return ["no end: its key has no TTL, and so it never falls by itself"];
-  const how = flags.includes("fixed") ? ", then it falls by itself" : "";
+  if (ttlMs < 0) return ["no end: its key has no TTL, so it never ends by itself"];
+  const how = flags.includes("fixed") ? ", then it ends by itself" : "";
   return [`${tellDuration(ttlMs)} left${how}`];
 }
 
@@ -114,7 +114,7 @@ function tellPermits(
 ): readonly string[] {
   if (available === undefined || kind === "count-down-latch") return [];
   if (kind === "semaphore-or-latch")
-    return [`${available} available, or to count down: it is stored alike, and --kind says which`];
+    return [`${available} available, or to count down: both are stored in the same way, and --kind decides`];
   const leases = (taken ?? []).map((permit) => tellPermit(permit, ownerOf(holders, permit.id)));
   const numbers = tellNumbers({ available, takenCount: taken && takenCount });
   return [
@@ -175,9 +175,7 @@ function tellWaiters({ place, name, note, forMs }: Waiters): string {
 function tellToken({ token, foreignToken }: ShownLock): readonly string[] {
   if (foreignToken === undefined) return token === null ? [] : [String(token)];
   const held = plain(JSON.stringify(foreignToken.slice(0, 40)));
-  return [
-    `none: another program has written ${held} to its counter, so that it can not be acquired as a fenced lock`,
-  ];
+  return [`none: another program wrote ${held} to its counter, so it can not be acquired as a fenced lock`];
 }
 
 function placeOf(slot: number | undefined, master: string | undefined): readonly string[] {
@@ -189,15 +187,15 @@ function placeOf(slot: number | undefined, master: string | undefined): readonly
 function tellHints({ kind, holders, kept, name }: ShownLock, asTyped: readonly string[]): readonly string[] {
   if (kept || holders.length === 0 || isCount(kind)) return [];
   if (!holders.every(({ holder }) => isHolder(holder)))
-    return ["no lock has made what its key holds: another program has written it"];
+    return ["its key does not hold a lock: another program wrote it"];
   const lines: string[] = [];
   if (holders.every(({ client }) => client?.state === "gone"))
     lines.push(
-      "nothing was heard of its holder for a while; this tells whether it is still renewed:",
+      "its holder has been silent for a while; this shows whether the lock is still renewed:",
       staleLine(name, asTyped),
     );
   if (holders.some(({ by, client }) => by === "jvm" && client === null))
-    lines.push("a JVM has it: its log names Redisson's id, the part before the colon");
+    lines.push("a JVM has it: look in its log for Redisson's id, the part before the colon");
   else if (holders.some(({ client }) => client === null))
     lines.push(`a program without presence has it, or one of another --group. ${PRESENCE_HINT}`);
   return lines;

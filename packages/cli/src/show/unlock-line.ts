@@ -29,7 +29,7 @@ export function staleLine(name: string, asTyped: readonly string[]): string {
 }
 
 /**
- * The command that gives back the leased permits of clients that are gone; of a plain semaphore the one that says how many there are to be.
+ * The command that gives back the leased permits of clients that are gone; for a plain semaphore the command that sets the new number.
  * @returns undefined where no client is known to be gone
  */
 export function giveBackLine(

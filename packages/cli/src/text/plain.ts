@@ -17,7 +17,7 @@ export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
-/** Cut to so many columns, with `…` at the end of what was cut. */
+/** Cut to this many columns, with `…` at the cut. */
 export function cut(text: string, columns: number): string {
   const { truncated, ellipsed, index } = truncatedWidth(text, {
     limit: columns,

@@ -1,3 +1,3 @@
-/** What makes a program tell its name; what is shown without it is the beginning of its `clientId`. */
+/** How a program reports its name; without presence only the beginning of its `clientId` is shown. */
 export const PRESENCE_HINT =
-  "new Holdfast(driver, { presence: true }) tells app, host and pid; until then look for the clientId in the logs of your programs";
+  "new Holdfast(driver, { presence: true }) reports app, host and pid; until then look for the clientId in the logs of your programs";

@@ -11,7 +11,7 @@ const [BEGIN, END] = [`${ESC}?2026h`, `${ESC}?2026l`];
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
-/** A terminal that is drawn anew again and again: over what stands there, in one write, so that nothing flickers. */
+/** A terminal that is redrawn repeatedly: over the old text, in one write, so that nothing flickers. */
 export class Screen {
   readonly #output: Output;
   readonly #input: Input | undefined;

@@ -74,7 +74,7 @@ function fitted<T>(
 ): readonly Laid<T>[] {
   let laid = columns.map((column) => layOut(column, rows.map(column.text)));
   if (available === undefined) return laid;
-  // What has a shorter form takes that before it is cut.
+  // A cell uses its shorter form before it is cut.
   const isCutFirst = ({ cuts, shorter }: Column<T>) => cuts !== undefined && shorter === undefined;
   const isTooWide = () =>
     total(laid.map(({ column, width }) => (isCutFirst(column) ? Math.min(width, ENOUGH_COLUMNS) : width))) >
@@ -114,7 +114,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }
 
-/** Takes what is too much from the widest of those that may be cut. */
+/** Narrows the widest of the columns that may be cut. */
 function cutDown<T>(laid: readonly Laid<T>[], available: number, mayBeCut: (of: Laid<T>) => boolean): void {
   for (let over = total(laid.map(({ width }) => width)) - available; over > 0; over -= 1) {
     const [widest] = laid.filter(mayBeCut).sort((a, b) => b.width - a.width);

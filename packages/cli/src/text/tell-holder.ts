@@ -1,7 +1,7 @@
 import type { ClientRef, ListedHolder } from "holdfast";
 import { tellDuration } from "../duration.js";
 
-/** What is needed of a holder, or of a waiter, to name it. */
+/** The fields of a holder or waiter that its name needs. */
 export interface Named {
   /** As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock; the client id alone; null where only presence tells. */
   readonly holder: string | null;
@@ -13,7 +13,7 @@ export type Detail = "whole" | "short" | "least";
 
 const WRITE = ":write";
 const UUID = /^([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(:.*)?$/;
-/** A lock that was released, and whose key is left for a while, has this in place of a thread. */
+/** Stands for the thread in a lock that was released, but whose key stays for a while. */
 const KEPT_THREAD = ":0";
 
 /**
@@ -50,7 +50,7 @@ export function isHolder(text: string): boolean {
   return /^[0-9a-f-]{36}:(?:\d+|next)(?::write)?$/i.test(text);
 }
 
-/** Whether nobody has the lock any more, and only its key was left for a while. */
+/** Whether the lock was released, and only its key stays for a while. */
 export function isKept(holder: string): boolean {
   return holder.endsWith(KEPT_THREAD);
 }

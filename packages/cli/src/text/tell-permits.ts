@@ -28,13 +28,13 @@ export function tellNumbers({
   readonly available?: number | undefined;
   readonly takenCount?: number | undefined;
 }): string {
-  if (takenCount === undefined) return `${available} available; how many there are in all is not stored`;
+  if (takenCount === undefined) return `${available} available; Redis does not store the total`;
   return `${available} of ${available + takenCount} available, ${takenCount} taken`;
 }
 
 /** One permit that is out, and whose it is. */
 export function tellPermit({ id, endsInMs }: TakenPermit, owner: ListedHolder | undefined): string {
   const end = endsInMs < 0 ? "never returns by itself" : `returns in ${tellDuration(endsInMs)}`;
-  const whose = owner === undefined ? "of no client that tells" : `of ${tellHolder(owner)}`;
+  const whose = owner === undefined ? "client unknown" : `of ${tellHolder(owner)}`;
   return `${plain(id)}  ${end}${owner?.renewed === true ? " unless it is renewed" : ""}, ${plain(whose)}`;
 }

@@ -2,7 +2,7 @@ import { type Holdfast, type LockState, UnavailableError } from "holdfast";
 import type { UnlockOutcome } from "./journal.js";
 
 /**
- * Frees a lock from exactly what was seen. When the answer is lost, the lock is looked at again: it is never freed from anything that was
+ * Frees a lock from exactly the holders that were seen. If the answer is lost, the lock is read again: it is never freed from anything that was
  * not seen, and never tried twice.
  * @throws what Redis refuses, and what surely had no effect
  */

@@ -11,13 +11,13 @@ export interface JournalEntry {
   /** The command, and how it was decided on: `unlock --force`. */
   readonly command: string;
   readonly reason: string | undefined;
-  /** What was done with what is called so. */
+  /** The deed, and the name of its object. */
   readonly did: string;
   /** What it was done to: `held by …`. */
   readonly seen: string;
 }
 
-/** The record of what was done to which holder, by which user and why: on stderr, and where `--log` says so in a file. */
+/** The record of a deed: its holder, its user and its reason, on stderr, and with `--log` in a file. */
 export class Journal {
   readonly #output: Output;
   readonly #file: number | undefined;
@@ -38,7 +38,7 @@ export class Journal {
     try {
       appendFileSync(this.#file, `${line}\n`);
     } catch (error) {
-      this.#output.complain(`--log: ${messageOf(error)}; the line above is not in the file`);
+      this.#output.complain(`--log: ${messageOf(error)}; the line above was not written to the file`);
     }
   }
 

@@ -24,8 +24,8 @@ export interface Changed {
 export function recordedOptions(heading: string, options: readonly Option[]): readonly Option[] {
   return [
     ...options,
-    new Option("--reason <text>", "why, for the record"),
-    new Option("--log <file>", "append the record to a file"),
+    new Option("--reason <text>", "the reason, for the record"),
+    new Option("--log <file>", "append the record to this file"),
     hexOption(),
   ].map((option) => option.helpGroup(heading));
 }

@@ -3,7 +3,7 @@ import { joinedLock } from "../find/joined-lock.js";
 
 /** A lock as it is shown before it is freed. */
 export interface Seen {
-  /** What is freed: its holders, and no others. */
+  /** The lock to free: these holders, and no others. */
   readonly state: LockState;
   /** The same, joined with what clients tell. */
   readonly lock: ListedLock;

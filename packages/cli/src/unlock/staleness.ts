@@ -17,21 +17,20 @@ const TOLERANCE_MS = 500;
  * @returns undefined when all its holders are gone by presence, and the lock has a TTL that can be seen to fall
  */
 export function obstacleToStale({ state, lock, blind }: Seen): string | undefined {
-  if (blind !== undefined) return `what clients tell of themselves can not be read: ${blind}`;
-  if (state.kept) return "no thread has it: it was released, and its key was left for a while";
+  if (blind !== undefined) return `presence can not be read: ${blind}`;
+  if (state.kept) return "no thread has it: it was released, and its key stays for a while";
   for (const holder of lock.holders) {
     const { by, client } = holder;
     const name = tellHolder(holder);
-    if (client === null && by === "jvm") return `${name} tells nothing of itself, and may well be there`;
-    if (client === null)
-      return `${name} tells nothing of itself: it has no presence, was closed, or is in another group`;
+    if (client === null && by === "jvm") return `${name} has no presence, and may be running`;
+    if (client === null) return `${name} is unknown: it has no presence, was closed, or is in another group`;
     if (client.state === "there")
-      return `${name} is there: it was heard of ${tellDuration(client.lastSeenMs)} ago`;
+      return `${name} is running: its last beat was ${tellDuration(client.lastSeenMs)} ago`;
   }
   const fixed = lock.holders.find(({ renewed }) => renewed === false);
   if (fixed !== undefined)
-    return `${tellHolder(fixed)} has a fixed lease, which falls whether it lives or not; it ends by itself in ${tellDuration(state.ttlMs)}`;
-  return state.ttlMs < 0 ? "its key has no TTL, so that none can be seen to fall" : undefined;
+    return `${tellHolder(fixed)} has a fixed lease, which is never renewed, so its TTL shows nothing; it ends by itself in ${tellDuration(state.ttlMs)}`;
+  return state.ttlMs < 0 ? "its key has no TTL that could be watched" : undefined;
 }
 
 interface Watching {
@@ -55,17 +54,17 @@ export async function watchFall(
   let looks = 0;
   for await (const look of watchLocks(finder, { group, everyMs: EVERY_MS, ...(clock && { clock }) })) {
     if (look.presenceIsUnwell)
-      return "presence itself is unwell: more than half of the group fell silent at once, which says nothing of its locks";
+      return "presence itself has failed: more than half of the group fell silent at once, which says nothing about its locks";
     const lock = look.locks.find((each) => each.key === key);
     if (lock === undefined || lock.holders.length === 0) return "it was freed meanwhile";
     if (lock.flags.includes("stale")) return undefined;
     const back = lock.holders.find(({ client }) => client?.state !== "gone");
     if (back !== undefined) return `${tellHolder(back)} has it now`;
     if (lock.ttlMs < 0 || lock.ttlMs > lastTtlMs + TOLERANCE_MS)
-      return "its lease was raised a moment ago: something renews it";
+      return "its TTL was raised a moment ago: something renews it";
     lastTtlMs = lock.ttlMs;
     looks += 1;
     if (looks >= mostLooks) break;
   }
-  return `its lease could not be seen to fall for ${tellDuration(staleAfterMs(state.ttlMs))} on end`;
+  return `its TTL could not be watched for ${tellDuration(staleAfterMs(state.ttlMs))} without a gap`;
 }

@@ -13,10 +13,10 @@ interface ToldOutcome {
 
 const texts: Readonly<Record<UnlockOutcome, string>> = {
   released: "freed",
-  absent: "free already: nothing was done",
-  changed: "nothing was done: it changed hands since it was shown",
+  absent: "nothing was done: it was already free",
+  changed: "nothing was done: it changed hands after it was shown",
   unknown:
-    "the answer was lost, and its holders are still there: look again, as the command may still have its effect",
+    "the answer was lost, and its holders are still there: look again, because the command may still take effect",
 };
 
 /** Tells what became of a lock that was to be freed. @returns the exit code */
@@ -69,7 +69,7 @@ function paint(output: Output, outcome: UnlockOutcome): string {
 
 function waitersOf({ lock: { waiting } }: Seen, outcome: UnlockOutcome): string {
   if (waiting.length === 0) return "";
-  if (outcome === "released") return "; those that wait are told";
+  if (outcome === "released") return "; waiting calls are notified";
   return outcome === "absent" ? `; ${waiting.length} wait for it` : "";
 }
 

@@ -6,7 +6,7 @@ import { plain, wrapped } from "../text/plain.js";
 import { tellHolder } from "../text/tell-holder.js";
 import type { Seen } from "./seen.js";
 
-/** A line of what is told about a lock: its label stands in a column of its own. */
+/** A line about a lock, with its label in a separate column. */
 interface Row {
   readonly label: string;
   readonly text: string;
@@ -49,8 +49,7 @@ function rowsOf(name: string, { state, lock, blind }: Seen): readonly Row[] {
     ...(hidden > 0 ? [{ label: "", text: `and ${hidden} more` }] : []),
     {
       label: "lease",
-      text:
-        state.ttlMs < 0 ? "without an end: it never falls by itself" : `${tellDuration(state.ttlMs)} left`,
+      text: state.ttlMs < 0 ? "without an end: it never ends by itself" : `${tellDuration(state.ttlMs)} left`,
     },
     { label: "waiting", text: tellWaiting(lock) },
     ...(blind === undefined
@@ -58,7 +57,7 @@ function rowsOf(name: string, { state, lock, blind }: Seen): readonly Row[] {
       : [
           {
             label: "",
-            text: `what clients tell of themselves can not be read: ${plain(blind)}`,
+            text: `presence can not be read: ${plain(blind)}`,
             style: "yellow" as const,
           },
         ]),
@@ -87,7 +86,7 @@ function tellWaiting({ waiting, listeners = 0 }: Seen["lock"]): string {
 
 /** What happens to those that have the lock, each thing once. */
 function consequences({ state, lock }: Pick<Seen, "state" | "lock">): readonly string[] {
-  if (state.kept) return ["the next call that asks has it, before the time is over for which it was kept"];
+  if (state.kept) return ["the next call that asks gets it, before the time for which it was kept is over"];
   return [...new Set(lock.holders.map((holder) => consequence(holder, state.ttlMs)))];
 }
 
@@ -95,15 +94,15 @@ function consequence(holder: ListedHolder, ttlMs: number): string {
   const isFixed = holder.renewed === false;
   if (isGone(holder)) {
     const end = isFixed ? "when its fixed lease ends" : "by its next renewal";
-    return `its client is gone; should its process only stand still, it learns of the loss ${end}`;
+    return `its client is gone; if its process was only stopped, it learns of the loss ${end}`;
   }
   if (holder.by === "jvm")
-    return "a JVM is told nothing: its thread goes on as if it had the lock, beside the next holder";
+    return "a JVM is not notified: its thread goes on as if it had the lock, beside the next holder";
   if (isFixed) {
     const end = ttlMs < 0 ? "until it releases" : `until it ends, in ${tellDuration(ttlMs)}`;
-    return `its holder has a fixed lease, and may believe in it ${end}; the next holder may be at work beside it`;
+    return `its holder has a fixed lease, and may rely on it ${end}; until then the next holder may work beside it`;
   }
-  return "its holder believes in its lease until its next renewal, at most 10 s (a third of its watchdog); the next holder may be at work beside it meanwhile";
+  return "its holder relies on its lease until its next renewal, at most 10 s (a third of its watchdog); until then the next holder may work beside it";
 }
 
 function isGone({ client }: ListedHolder): boolean {

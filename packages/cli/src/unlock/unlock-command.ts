@@ -26,25 +26,25 @@ interface UnlockCommandOptions extends RecordedOptions {
 
 /** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and from no others. */
 export function unlockCommand(act: Act): Command {
-  return command("unlock", "free a lock from the holder that you saw", unlockOptions())
+  return command("unlock", "free a lock from the holder that was shown", unlockOptions())
     .argument("<name>", "of the lock, without the prefix")
     .description(
-      "Shows a lock, and frees it where an option says so. Only what was shown is freed: if the lock changes meanwhile, nothing is done.",
+      "Shows a lock, and frees it if an option says so. It frees only the hold that was shown: if the lock changes meanwhile, nothing is done.",
     )
     .action(act(unlock));
 }
 
 function unlockOptions(): readonly Option[] {
   return recordedOptions("What is freed:", [
-    new Option("--holder <holder>", "free it if exactly this holder has it; again for each of several")
+    new Option("--holder <holder>", "free it if exactly this holder has it; repeat for several holders")
       .argParser((holder: string, before: readonly string[] = []) => [...before, holder])
       .conflicts(["stale", "force"]),
     new Option(
       "--stale",
-      "free it if every holder is gone, and its lease was seen to fall for a third of it, and 11 s at least",
+      "free it if every holder is gone and nothing renews its lease: watches for a third of the lease, at least 11 s",
     ).conflicts(["force"]),
-    new Option("--force", "free it, whichever holder has it; on a terminal its name is to be typed"),
-    new Option("--yes", "with --force: nothing is to be typed"),
+    new Option("--force", "free it, whichever holder has it; on a terminal you must type its name"),
+    new Option("--yes", "with --force: do not ask for the name"),
   ]);
 }
 
@@ -52,7 +52,7 @@ const deeds: Readonly<Record<UnlockOutcome, string>> = {
   released: "freed",
   absent: "found free",
   changed: "did not free (it changed meanwhile)",
-  unknown: "tried to free (no answer: it is not known whether it was)",
+  unknown: "tried to free (no answer: the outcome is unknown)",
 };
 
 async function unlock(context: Context, options: UnlockCommandOptions, typedWord = ""): Promise<number> {
@@ -63,14 +63,13 @@ async function unlock(context: Context, options: UnlockCommandOptions, typedWord
     const { state } = seen;
     if (state.kind === "semaphore-or-latch" || state.kind === "permit-expirable-semaphore") {
       const isLeased = state.kind === "permit-expirable-semaphore";
-      const what = isLeased ? "a semaphore: holdfast release" : "a semaphore or a latch: holdfast semaphore";
-      throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no lock, but ${what} is for its permits`);
+      const what = isLeased
+        ? "a semaphore: use holdfast release for its permits"
+        : "a semaphore or a latch: use holdfast semaphore for its permits";
+      throw new Failure(exitCodes.wrongType, `"${plain(name)}" is not a lock, but ${what}`);
     }
     if (!state.holders.every((holder) => isHolder(holder) && !Number.isNaN(state.holdCounts[holder])))
-      throw new Failure(
-        exitCodes.wrongType,
-        `"${plain(name)}" is no lock: no lock has made what its key holds`,
-      );
+      throw new Failure(exitCodes.wrongType, `"${plain(name)}" is not a lock: another program wrote its key`);
     if (state.holders.length === 0) return tellFreed(output, { name, seen, outcome: "absent" });
     if (!output.isJson) tellSeen(output, name, seen);
     const obstacle = await obstacleTo(context, options, name, seen, () =>
@@ -91,9 +90,9 @@ async function unlock(context: Context, options: UnlockCommandOptions, typedWord
 
 /** @throws Failure for what can not be meant, before anything is sent */
 function checkOptions({ force, yes }: UnlockCommandOptions, { input }: Context): void {
-  if (yes && !force) throw mistake("--yes belongs to --force");
+  if (yes && !force) throw mistake("--yes needs --force");
   if (force && !yes && input?.isTTY !== true)
-    throw mistake("--force without a terminal needs --yes: no name can be typed");
+    throw mistake("--force without a terminal needs --yes, because no name can be typed");
 }
 
 /** Why the lock is left as it is; undefined where it is to be freed. */
@@ -110,7 +109,7 @@ async function obstacleTo(
   const obstacle = obstacleToStale(seen);
   if (obstacle !== undefined) return `it is not stale: ${obstacle}`;
   const forText = tellDuration(staleAfterMs(seen.state.ttlMs));
-  output.say(`all holders are gone; looking for ${forText} whether something still renews the lock`);
+  output.say(`all holders are gone; watching for ${forText} whether something still renews the lock`);
   const renewed = await watch();
   return renewed && `it is not stale: ${renewed}`;
 }
@@ -119,7 +118,7 @@ function obstacleToHolders(wanted: readonly string[], { state, lock }: Seen): st
   const given = new Set(wanted);
   if (given.size === state.holders.length && state.holders.every((holder) => given.has(holder)))
     return undefined;
-  return `its holders are not those of --holder: ${lock.holders.map((each) => `${each.holder} (${tellHolder(each)})`).join(", ")}`;
+  return `it has other holders than --holder says: ${lock.holders.map((each) => `${each.holder} (${tellHolder(each)})`).join(", ")}`;
 }
 
 async function typed(name: string, input: Context["input"], output: Output): Promise<string | undefined> {

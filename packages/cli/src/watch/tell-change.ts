@@ -63,7 +63,7 @@ function tellChange(change: LockChange, { fleet, locks }: ChangeScene): string {
     case "handed-over":
       return `to ${tellAll(holders)}, from ${tellAll(before)}${heldFor(before)}${waitingBehind(waiting)}`;
     case "queue":
-      return waiting === 0 ? "nothing waits any more" : `${waiting} ${waiting === 1 ? "waits" : "wait"}`;
+      return waiting === 0 ? "no call waits any more" : `${waiting} ${waiting === 1 ? "waits" : "wait"}`;
     case "lost": {
       const client = fleet.clients.find((each) => each.id === id);
       const name =
@@ -72,14 +72,14 @@ function tellChange(change: LockChange, { fleet, locks }: ChangeScene): string {
     }
     case "stale": {
       const ttlMs = locks.find(({ key }) => key === change.key)?.ttlMs ?? 0;
-      return `${tellAll(holders)}; nothing renews it, and it falls in ${tellDuration(ttlMs)}`;
+      return `${tellAll(holders)}; nothing renews it, and it ends in ${tellDuration(ttlMs)}`;
     }
     default:
       return type satisfies never;
   }
 }
 
-/** The one that has had it longest, and how many more. */
+/** The holder with the oldest hold, and the number of the others. */
 export function tellAll(holders: readonly ListedHolder[]): string {
   const [first] = oldestFirst(holders);
   if (first === undefined) return "nothing";

@@ -12,13 +12,13 @@ import { checkPattern } from "../ls/list-options.js";
 import { tellSources, UNWELL } from "../ls/tell-search.js";
 import { ChangeLines, tellAll } from "./tell-change.js";
 
-/** Presence changes each five seconds at most, but what is stored does at any time. */
+/** Presence changes at most every five seconds, but stored locks change at any time. */
 const EVERY_MS = 1_000;
 
-/** `holdfast watch`: what becomes of locks, a line for each change. */
+/** `holdfast watch`: prints each change of locks, one per line. */
 export function watchCommand(act: Act): Command {
-  return command("watch", "tells what becomes of locks, a line for each change, until Ctrl-C")
-    .argument("[pattern]", "a name, or a glob that names have to fit: *, ?, [a-z], \\*")
+  return command("watch", "print each change of locks, one per line, until Ctrl-C")
+    .argument("[pattern]", "a name, or a glob that names must match: *, ?, [a-z], \\*")
     .action(act(watch));
 }
 
@@ -33,7 +33,7 @@ async function watch(context: Context, options: CommonOptions, pattern?: string)
       if (name === undefined) assertAskable(asked);
       for (const line of asked.missing) output.say(line);
       const outage = {
-        began: (why: string) => output.say(`${why}; tried again each second`),
+        began: (why: string) => output.say(`${why}; retrying every second`),
         ended: () => output.say("Redis answers again"),
       };
       const found = name === undefined ? asked.finder : new NamedFinder(holdfast, [name], asked.finder);
@@ -64,12 +64,12 @@ async function watch(context: Context, options: CommonOptions, pattern?: string)
 
 function tellStart({ locks, fleet }: LocksSeen, sources: Parameters<typeof tellSources>[0]): string {
   const count = locks.length === 1 ? "1 lock" : `${locks.length} locks`;
-  return `watching, each second: ${count} now, from ${tellSources(sources, fleet.clients.length)}; Ctrl-C ends`;
+  return `watching, every second: ${count} now, from ${tellSources(sources, fleet.clients.length)}; Ctrl-C ends`;
 }
 
 function tellLock({ locks: [lock] }: LocksSeen): string {
-  if (lock === undefined) return "watching, each second; Ctrl-C ends";
+  if (lock === undefined) return "watching, every second; Ctrl-C ends";
   const state = lock.holders.length === 0 ? "free" : `held by ${tellAll(lock.holders)}`;
   const waiting = lock.waiting.length === 0 ? "" : `, ${lock.waiting.length} waiting`;
-  return `watching "${lock.name}", each second: ${state}${waiting} now; Ctrl-C ends`;
+  return `watching "${lock.name}", every second: ${state}${waiting} now; Ctrl-C ends`;
 }

@@ -1,9 +1,9 @@
 --[[
-  announce: tell the waiters of a semaphore how many permits there are. Without any, nothing is published: a JVM's listener
-  fails at negative numbers. Returns how many have heard of it at this server, and how many wait in the queue, as far as it was read.
+  announce: tell the waiters of a semaphore how many permits are available. For less than one, nothing is published, because a JVM's
+  listener fails at negative numbers. Returns the number of receivers at this server plus the queued lines that were read.
 ]]
 --@include publish
--- Set by a call that looks into the queue of the clients that wait: tells the first of them, and returns how many were found.
+-- Set by a call that looks into the queue of waiting clients: tells the first of them, and returns how many were found.
 local look = nil
 local function announce(channel, available)
   local waiting = look and look(available) or 0

@@ -1,5 +1,5 @@
 --[[
-  any-holder: one of the holders of a lock, "" when it is free. A read-write lock has its mode in a further field.
+  any-holder: one of the holders of a lock; "" when it is free. A read-write lock has an additional field, its mode.
 ]]
 local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)

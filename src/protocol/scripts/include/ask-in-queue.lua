@@ -1,13 +1,13 @@
 --[[
-  ask-in-queue: what a client that waits for a lock asks: it takes what was given to it, and stands in the queue until it has the lock.
-  The script has: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock; polls,
-  whether it asks again and again, and hears of no turn.
+  ask-in-queue: the question of a client that waits for a lock: it takes what was granted to it, and stays in the queue until it has the lock.
+  The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock; polls,
+  whether it polls and hears of no turn.
 ]]
 --@include waiting
 --@include publish
 local client = client_of(holder)
 
--- Only where it is there: after a write a full server refuses nothing more.
+-- Deletes only an existing field: after a write, a full server refuses nothing more.
 local function take_given(is_in_time)
   if is_in_time and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
     redis.pcall("HDEL", lock, next_field(client), "mode")
@@ -19,7 +19,7 @@ local function last_place()
   return math.max(0, tonumber(last[2] or 0))
 end
 
--- Answers whether the queue has it.
+-- Returns whether the client is in the queue.
 local function stands_at(place)
   local added = redis.pcall("ZADD", queue, place, client)
   if redis.pcall("PEXPIRE", queue, QUEUE_MS) ~= 1 then
@@ -29,12 +29,12 @@ local function stands_at(place)
   return type(added) == "number"
 end
 
--- Behind all that wait. Answers as `stands`.
+-- Puts the client behind all waiting ones. Returns what `stands` means in lock-acquire.
 local function to_the_end()
   return stands_at(string.format("%.0f", last_place() + 1)) and 2 or 0
 end
 
--- A client that polls takes its place, or claims the lock when none of those that wait came before it. Answers whether it claims.
+-- A polling client takes its place, or claims the lock if no waiting client came before it. Returns whether it claims.
 local function claims_it(score, first)
   local place = score and -score - POLLS or last_place() + 1
   if not first or place_of(queue, first) >= place then
@@ -52,7 +52,7 @@ local function entered(token)
     redis.pcall("ZREM", queue, client)
     stands = to_the_end()
   elseif #others > 0 or place_of(queue, GIVEN) then
-    -- Also for the mark alone: so the next release leaves the lock to the fastest, or takes the mark away.
+    -- Also if there is only the mark: the next release then leaves the lock to the fastest, or removes the mark.
     stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
   else
     redis.pcall("ZREM", queue, client)
@@ -60,7 +60,7 @@ local function entered(token)
   return { "held", token, stands }
 end
 
--- What a client waits for that has it itself, its own calls are told by the client, unless others wait as well.
+-- If the client itself has the lock, it notifies its own calls, unless others wait as well.
 -- owner: the client whose release may look into the queue; "": no release of the holder does.
 local function refused_to(ttl_ms, found, owner)
   local place, others = place_of(queue, client), others_waiting(queue, client)
@@ -87,7 +87,7 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- Where calls of the holder's client wait for it as well, that hears of the first who waits. A JVM listens to no such channel.
+  -- If the holder's client has waiting calls too, it is told of the first waiter of another client. A JVM listens to no such channel.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end

@@ -1,5 +1,5 @@
 --[[
-  call-first: tells the first of the clients that wait for a lock to ask, where the lock was freed without a look into its queue.
+  call-first: tell the first of the clients that wait for a lock to ask, after the lock was freed without a look into its queue.
 ]]
 --@include publish
 local function call_first(queue, channel)

@@ -1,14 +1,14 @@
 --[[
-  fair-keys: what is stored about a fair lock { lock, queue, timeouts, alive, channel } and its waiters, and how long it is
-  kept. The client id of a waiter of holdfast is a UUID of version 8 with our protocol's number; any other waiter is a
+  fair-keys: the stored state of a fair lock { lock, queue, timeouts, alive, channel } and its waiters, and the lifetime of its
+  keys. The client id of a waiter of holdfast is a UUID of version 8 with our protocol's number; any other waiter is a
   JVM's. All times are the server's.
 
-  A script reads the two waiters at the head of a queue, the highest score and what is stored about the holders of its call, and
-  remembers that until the call ends. It reads a whole queue only when a key was lost: each waiter in the queue has a score, so a
-  difference between their numbers shows the loss.
+  A script reads the first two waiters of a queue, the highest score and the stored state of the holders of its call, and keeps
+  this until the call ends. It reads a whole queue only when a key was lost: each waiter in the queue has a score, so different
+  numbers of waiters and scores show the loss.
 ]]
 local DAY_MS = 24 * 60 * 60 * 1000
--- JVMs may wait for as long as a number can say; an expiry has to be a time.
+-- JVMs may wait for as long as a number allows; an expiry must be a valid time.
 local LONGEST_MS = 36500 * DAY_MS
 -- How many scores are lowered when a waiter leaves.
 local MOST_LOWERED = 500
@@ -17,7 +17,7 @@ local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
 end
 
--- The two parts of a holder of ours. Its client id is a UUID, of 36 characters.
+-- The two parts of one of our holders. Its client id is a UUID of 36 characters.
 local function client_and_thread(holder)
   return string.sub(holder, 1, 36), string.sub(holder, 38)
 end
@@ -52,7 +52,7 @@ local function wrong_type(fair)
   return nil
 end
 
--- Hold counts by holder, and any of the holders in fair.holder, "" when the lock is free.
+-- Hold counts by holder. Sets fair.holder to one of the holders, or "" when the lock is free.
 local function counts_of(fair)
   if not fair.counts then
     fair.counts, fair.holder = {}, ""
@@ -77,7 +77,7 @@ local function lock_changed(fair)
   fair.counts, fair.ttl_ms = nil, nil
 end
 
--- The two waiters at the head of the queue.
+-- The first two waiters of the queue.
 local function front_of(fair)
   fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
   return fair.front
@@ -97,7 +97,7 @@ local function timeout_of(fair, holder)
   return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
 end
 
--- The highest score and its waiter: as a rule the last in the queue.
+-- The highest score and its waiter: usually the last in the queue.
 local function top_of(fair)
   if not fair.top then
     local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
@@ -111,14 +111,14 @@ local function is_whole(fair)
   return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
 end
 
--- How many waiters of holdfast have given a sign of life.
+-- How many waiters of holdfast are alive by their signs of life.
 local function living_of(fair, now_ms)
   fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
   return fair.living
 end
 
--- 1 when a JVM has the lock or stands in the queue: the queue is longer, then, than the list of signs of life. A call that adds
--- waiters of ours adds as many to the one as to the other, so it looks only once. A dead waiter of ours counts as a JVM.
+-- 1 if a JVM has the lock or is in the queue: then the queue has more entries than signs of life. A call that adds waiters of ours
+-- adds the same number to both, so it checks only once. A dead waiter of ours counts as a JVM.
 local function meets_jvm(fair, now_ms)
   if not fair.meets_jvm then
     counts_of(fair)
@@ -128,7 +128,7 @@ local function meets_jvm(fair, now_ms)
   return fair.meets_jvm
 end
 
--- Reads what is stored about a holder, and about the head where that matters: each key is read, so a wrong type is found before a write.
+-- Reads the stored state of a holder, and of the head where needed. Reads each key, so that a wrong type is found before a write.
 local function look(fair, holder)
   local found = { count = counts_of(fair)[holder] }
   found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
@@ -144,7 +144,7 @@ local function look(fair, holder)
   return found
 end
 
--- Neither key is left behind when the last waiters die: both expire a day after the last of them could have been alive.
+-- Both keys expire a day after the last waiter could have been alive, so that dead waiters leave no key behind.
 local function keep_queue(fair, now_ms)
   local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
   local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
@@ -152,31 +152,31 @@ local function keep_queue(fair, now_ms)
   redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
 
--- As long as the queue, so that a waiter that died is known to be dead whenever the next call looks. If its last sign were forgotten first,
--- it would be presumed alive: that call would give it the lock.
+-- Signs of life live as long as the queue, so that a dead waiter is known to be dead when the next call looks. If its last sign expired
+-- first, it would be presumed alive, and granted the lock.
 local function keep_signs_of_life(fair)
   return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 
--- A full server adds nothing unless the script has written before.
+-- A full server refuses to add data unless the script has already written.
 local function sign_of_life(fair, holder, now_ms, times)
   keep_signs_of_life(fair)
   redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
   keep_signs_of_life(fair)
 end
 
--- The least that a score of ours has: what one JVM that leaves takes off, and a horizon.
+-- The lowest score for a waiter of ours: the amount that one leaving JVM subtracts, plus a horizon.
 local function least_timeout(now_ms, times)
   return now_ms + times.wait_ms + times.horizon_ms
 end
 
--- Half of the horizon is used up: the next sign of life raises the score.
+-- True once half of the horizon is used up: the next sign of life raises the score.
 local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- Behind a waiter of ours the same score, if it lasts until the next sign of life: then the TTLs of the two keys need no raise.
--- Behind a JVM a score that stays high enough when the JVM leaves and takes its wait off the scores behind it.
+-- Behind a waiter of ours: the same score, if it lasts until the next sign of life, so that the TTLs of the two keys need no raise.
+-- Behind a JVM: a score that stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -185,10 +185,10 @@ local function timeout_at_end(fair, now_ms, times)
   return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
--- The waiter `left`, with the score `left_ms`, stood before the JVM `other` and has left. What it had added to the scores behind it
--- is taken off again: `other` gets its own wait, counted from now or from the score before it, as if it had come now. A JVM that
--- becomes the head after a waiter of ours may have a score in the past: it is raised, or the JVM would be dropped before it hears
--- that it is next.
+-- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. What it had added to the scores behind it is
+-- subtracted again: `other` gets its own wait, counted from now or from the score before it, as if it had come now. A JVM that
+-- becomes the head after a waiter of ours may have a score in the past: the score is raised, or the JVM would be dropped before it
+-- hears that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then
@@ -220,7 +220,7 @@ end
 
 local fair_locks, fair_lock_by_key = {}, {}
 
--- One table for each lock: several parts of a call may be about the same lock, and share what was read.
+-- One table for each lock: several parts of a call may concern the same lock, and share what was read.
 local function fair_lock(lock, queue, timeouts, alive, channel)
   local fair = fair_lock_by_key[lock]
   if not fair then
@@ -235,7 +235,7 @@ local function fair_lock_at(key_at, channel)
   return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
 
--- The last step of a call: once for each lock, however many parts of the call were about it.
+-- The last step of a call: once for each lock, however many parts of the call concern it.
 local function finish(now_ms)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then

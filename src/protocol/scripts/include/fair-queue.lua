@@ -1,18 +1,18 @@
 --[[
-  fair-queue: which waiter is next for a fair lock, and how it gets the lock. A waiter of holdfast may be given the lock, a JVM's
-  is told to come. A JVM's waiter listens on a channel of its own. All waiters of one client of holdfast listen on one channel,
-  so that a client that waits again need not subscribe again; each message there begins with the thread id of the waiter.
+  fair-queue: which waiter is next for a fair lock, and how it gets the lock. A waiter of holdfast is granted the lock; a JVM's waiter
+  is told to ask. A JVM's waiter listens on a channel of its own. All waiters of one client of holdfast share a channel, so that a
+  client that waits again need not subscribe again; each message there begins with the thread id of the waiter.
 ]]
 --@include publish
 --@include fair-keys
--- How many heads are looked at together whether they are dead, and how often in one call; the next call goes on.
+-- How many heads are checked for death together, and how many times in one call; the next call continues.
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 
--- Takes the first waiters out of the queue. Removes before it changes the scores of the rest: a full server accepts a write that
--- adds only after one that does not.
+-- Removes the first waiters from the queue. Removes before it changes the scores of the rest, because a full server accepts an adding
+-- write only after a removing one.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
-  -- The queue first: a waiter without a sign of life would be believed alive.
+  -- The queue first: a waiter without a sign of life would be presumed alive.
   redis.call("LTRIM", fair.queue, #first, -1)
   redis.call("ZREM", fair.timeouts, unpack(first))
   redis.call("ZREM", fair.alive, unpack(first))
@@ -24,8 +24,8 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get one together: were
--- it one after the other, each dead waiter would be given the lock in turn.
+-- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get a new one together: one
+-- at a time, each dead waiter would be granted the lock in turn.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
   local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
@@ -66,7 +66,7 @@ local function forget_the_dead(fair, heads, now_ms, times)
   return #dead == #heads
 end
 
--- Returns nil when the queue is empty, and "" when there are so many dead waiters that the next call has to go on.
+-- Returns nil when the queue is empty, and "" when there are so many dead waiters that the next call must continue.
 local function next_in_line(fair, now_ms, times)
   local head = front_of(fair)[1]
   if not head then
@@ -90,7 +90,7 @@ local function next_in_line(fair, now_ms, times)
   return ""
 end
 
--- Also removes the score of a waiter that is not in the queue any more: no expiry would, as the other waiters keep the key.
+-- Also removes the score of a waiter that is no longer in the queue: it would not expire, because other waiters keep the key.
 local function leave(fair, holder, found, now_ms, times)
   local place = found.place or redis.call("LPOS", fair.queue, holder)
   if place then
@@ -110,7 +110,7 @@ local function leave(fair, holder, found, now_ms, times)
   end
 end
 
--- The head of the queue gets the lock. Returns false when the server refuses to take it out.
+-- Removes the head of the queue, which gets the lock. Returns false when the server refuses that.
 local function leave_front(fair, now_ms, times)
   local head, second = front_of(fair)[1], front_of(fair)[2]
   local is_before_jvm = second and not is_ours(second)
@@ -118,7 +118,7 @@ local function leave_front(fair, now_ms, times)
   if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
     return false
   end
-  -- Scores that stay are found stale by the next call that finds more of them than waiters.
+  -- If a score stays, the next call that finds more scores than waiters removes it.
   redis.pcall("ZREM", fair.timeouts, head)
   redis.pcall("ZREM", fair.alive, head)
   queue_changed(fair)
@@ -132,7 +132,7 @@ local function leave_front(fair, now_ms, times)
   return true
 end
 
--- A waiter of holdfast has the lock until then; 0: it is to come and ask.
+-- until_ms: until when a waiter of holdfast has the lock; 0: the waiter should ask.
 local function tell(fair, waiter, until_ms)
   if is_ours(waiter) then
     local client_id, thread_id = client_and_thread(waiter)
@@ -149,7 +149,7 @@ local function pass_on(fair, now_ms, times)
   end
   if is_ours(head) and times.grant_ms > 0 then
     local grant_ms = milliseconds(times.grant_ms)
-    -- The lock is free, so the first PEXPIRE does nothing: it shows whether the server would let the grant end.
+    -- The lock is free, so the first PEXPIRE does nothing: it tests whether the server would let the grant expire.
     if
       type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
       or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
@@ -159,7 +159,7 @@ local function pass_on(fair, now_ms, times)
     redis.call("PEXPIRE", fair.lock, grant_ms)
     lock_changed(fair)
     if not leave_front(fair, now_ms, times) then
-      -- A head that stays in the queue would be given the lock again and again.
+      -- A head that stays in the queue would be granted the lock again and again.
       redis.pcall("DEL", fair.lock)
       return
     end

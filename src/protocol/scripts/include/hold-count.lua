@@ -1,5 +1,5 @@
 --[[
-  hold-count: whether a stored hold count is between the count to keep and the holder's count before: earlier releases of this
+  hold-count: whether a stored hold count is between the count to keep and the holder's earlier count: earlier releases of this
   holder may not have been applied.
 ]]
 local function is_between(count, kept_count, held_count)

@@ -1,7 +1,7 @@
 --[[
-  leased-permits: the permits of a permit-expirable semaphore { permits, leases, channel } that are out. The sorted set of
-  leases has, for each, the 16 bytes of its id and when its lease ends, in epoch milliseconds. Most calls first give
-  back the permits past their lease; a bounded number at a time, so that the server is not held up.
+  leased-permits: the taken permits of a permit-expirable semaphore { permits, leases, channel }. The sorted set of leases has the
+  16 bytes of each permit's id, with the end of its lease in epoch milliseconds. Most calls first reclaim the permits with
+  expired leases; at most a fixed number at a time, so that the server is not held up.
 ]]
 --@include announce
 local PERMANENT = 922337203685477
@@ -32,7 +32,7 @@ local function is_leased(semaphore, id)
   return ends_ms and ends_ms > now_ms
 end
 
--- After how many milliseconds the next lease ends; -1: never.
+-- Milliseconds until the next lease ends; -1: never.
 local function next_end_ms(semaphore)
   local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
   local ends_ms = tonumber(soonest[2]) or PERMANENT
@@ -51,13 +51,13 @@ local function count_expired(semaphore)
   return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
 
--- The permits past their lease are available again. A semaphore that was deleted is not made again.
+-- Makes permits with expired leases available again. Does not create a deleted semaphore.
 local function reclaim(semaphore)
   local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
   if number == 0 then
     return
   end
-  -- Of an empty range: whether the server would remove them, before they are counted.
+  -- An empty range: tests whether the server would remove them, before they are counted.
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
   if count_of(semaphore.permits) then
     announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
@@ -65,7 +65,7 @@ local function reclaim(semaphore)
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 
--- Returns the error when the server refuses it, which it does for all of them.
+-- Returns the error if the server refuses; it refuses all of them or none.
 local function lease(semaphore, ids, ends_ms)
   local reply = nil
   for _, id in ipairs(ids) do
@@ -82,9 +82,9 @@ local function prolong(semaphore, ids, ends_ms)
   end
 end
 
--- Gives permits back whose leases are there, and records what is available then, or `number`. Returns that, and who waits, as `announce`.
+-- Gives back permits that have leases, and records the available number, or `number`. Returns the answer, and the result of `announce`.
 local function give_back(semaphore, ids, request, status, number)
-  -- Whether the server would remove them, before they are counted. No permit has an empty id.
+  -- Tests whether the server would remove them, before they are counted. No permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
   local available = count_of(semaphore.permits)
   local total = available and available + #ids or 0

@@ -1,21 +1,21 @@
 --[[
-  let-end: gives a lock that a call has just written its end, or takes back what was written. Redis takes nothing back by itself
-  when it refuses a command in the middle of a script, and a lock without a TTL stands for ever.
-  From Redis 7.0 on the server tells whether its user may run a command. It is asked before a lock is written, as it might
-  refuse what takes that back as well.
+  let-end: set the TTL of a lock that the call has just written, or undo the write. Redis undoes nothing itself when it refuses a
+  command in the middle of a script, and a lock without a TTL would stay for ever.
+  From Redis 7.0 on, the server tells whether its user may run a command. This is checked before a lock is written, because the
+  user might also lack the right to undo the write.
 ]]
 local function is_forbidden(command, key)
   return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
 end
 
--- A PEXPIRE would be a write, and after a write a full server refuses nothing: so it is sent only when it is refused, to fail the call.
+-- A PEXPIRE would be a write, and after a write a full server refuses nothing: so it is sent only to fail the call with the refusal.
 local function demand_end(key, ttl_ms)
   if is_forbidden("PEXPIRE", key) then
     redis.call("PEXPIRE", key, ttl_ms)
   end
 end
 
--- count: the holder's hold count before; nil: it had no field. is_new: the key was not there.
+-- count: the holder's earlier hold count; nil: it had no field. is_new: the key did not exist.
 local function let_end(lock, ttl_ms, holder, count, is_new)
   if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
     return

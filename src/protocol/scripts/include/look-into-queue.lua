@@ -1,6 +1,6 @@
 --[[
-  look-into-queue: what a release does with the queue of the clients that wait for its lock.
-  The script has: lock, queue, holder, channel, way, as lock-release.
+  look-into-queue: how a release looks into the queue of the clients that wait for its lock.
+  The script defines: lock, queue, holder, channel, way, as lock-release.
 ]]
 --@include any-holder
 --@include publish
@@ -13,7 +13,7 @@ local function tell(other, message)
   return publish(channel .. ":" .. other, message)
 end
 
--- Where the server refuses a write, the lock stays free: without its end it would stand for ever.
+-- If the server refuses one of the writes, the lock stays free: without a TTL it would stay for ever.
 local function held_for(other)
   local field = next_field(other)
   local fields = of_writers and { "mode", "write", field, "1" } or { field, "1" }
@@ -27,13 +27,13 @@ local function held_for(other)
   return true
 end
 
--- The key was deleted, and its end with it, if that client stood there alone.
+-- If that client was alone in the queue, the key was deleted with its TTL: so the TTL is set again.
 local function mark_given()
   redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
   redis.pcall("PEXPIRE", queue, QUEUE_MS)
 end
 
--- To one that polls, which asks by itself.
+-- Grants the lock to a polling client, which asks by itself.
 local function give_to_claimant(claimant)
   redis.pcall("ZREM", queue, claimant)
   if not held_for(claimant) then
@@ -47,9 +47,9 @@ local function give_to_claimant(claimant)
   return true
 end
 
--- Gives the lock to the next that waits, for a while, and tells it to take it. Every other release only tells it, and leaves the lock
--- to the fastest: those that stand in no queue get in between; and so does one after which the lock is not free. A client that nobody
--- has heard for is not there.
+-- Grants the lock to the next waiting client for a while, and tells it to take it. Every second release only tells it, and leaves the
+-- lock to the fastest, so that clients outside the queue get in between. So does a release after which the lock is not free. A client
+-- without a listener is absent.
 local function give(is_free)
   local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
   local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
@@ -82,10 +82,10 @@ local function give(is_free)
   return false
 end
 
--- is_freed: the holder had the lock; is_free: nobody has it now; has_it: tells whether the holder's client has it by another holder.
--- Answers "given" for a lock that was given to another client; "stands" for a client that stands on in the queue.
+-- is_freed: the holder had the lock; is_free: the lock is free now; has_it(): whether the holder's client has it through another holder.
+-- Returns "given" if the lock was granted to another client; "stands" if the client stays in the queue.
 local function look_into_queue(is_freed, is_free, has_it)
-  -- Others rely on a client that has the lock to look into the queue when it frees that, also where no call of it waits any more.
+  -- A client that has the lock must look into the queue when it frees it, even if none of its own calls waits: others rely on that.
   local place, stands = leaves and place_of(queue, client), false
   if place and has_it() then
     redis.pcall("ZADD", queue, HAS_IT, client)
@@ -93,8 +93,8 @@ local function look_into_queue(is_freed, is_free, has_it)
   elseif place then
     redis.pcall("ZREM", queue, client)
   end
-  -- The first of those that wait may have been told that the lock is free, or have to hear of a holder that does not look into the
-  -- queue: a new first asks.
+  -- The first waiting client may have been told that the lock is free, or may have to hear of a holder that does not look into the
+  -- queue: the new first one asks.
   if is_freed then
     return give(is_free) and "given"
   elseif calls or place and place > 0 then

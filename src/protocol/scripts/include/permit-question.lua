@@ -1,10 +1,10 @@
 --[[
-  permit-question: what becomes of a line, `waiting`, of the queue of permit-queue.lua that asks. waiting.way is "asks" for a client that only leaves their
-  permits to those that were told their turn; "stands", if it takes a place in the queue when it is refused; "stays", if it does so
-  also when it gets what it wants.
+  permit-question: what happens to a line, `waiting`, of the queue of permit-queue.lua when it asks. waiting.way is "asks" for a client
+  that only leaves permits to lines that were told their turn; "stands" if it takes a place in the queue when it is refused; "stays"
+  if it also does so when it is granted its permits.
 ]]
 --@include permit-queue
--- How many permits were left to lines that were told their turn before it, and how many of the lines before it these are.
+-- Sets how many permits are left to earlier lines that were told their turn, and the number of these lines.
 waiting.look_ahead = function()
   local lines
   waiting.told, lines = told_lines(waiting)
@@ -31,8 +31,8 @@ local function to_the_end()
   waiting.place = place_of(waiting, waiting.line)
 end
 
--- 0: nobody waits; 1: others do; 2: the line waits, behind others that were not told; 3: it is the first of those that were not; 4: it has
--- found nobody. And how many that were not told stand before it.
+-- 0: nobody waits; 1: others do; 2: the line waits, behind others that were not told their turn; 3: it is the first of those; 4: it is new
+-- as well, and nobody waits before it. Also returns how many such lines are before it.
 local function standing()
   if waiting.place then
     local before = redis.pcall("ZCOUNT", waiting.queue, "1", "(" .. milliseconds(waiting.place))
@@ -42,7 +42,7 @@ local function standing()
   return #lines_of(waiting, 1), 0
 end
 
--- It has got what it wants, and so many are left. One that was told its turn had been followed by a next one then.
+-- The line was granted its permits, and `left` remain. If it had been told its turn, the line after it was told "next" then.
 waiting.entered = function(left)
   local was_told = waiting.told[waiting.line]
   if waiting.place then
@@ -60,7 +60,7 @@ waiting.entered = function(left)
   return (standing())
 end
 
--- It does not get what it wants. Returns how it stands, and after how many milliseconds it may: more_ms is when there are more, -1: unknown.
+-- The line is refused. Returns its standing, and the milliseconds until it may get permits; more_ms: until there are more; -1: unknown.
 waiting.refused = function(available, more_ms)
   if waiting.told[waiting.line] then
     redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)
@@ -79,7 +79,7 @@ waiting.refused = function(available, more_ms)
   end
   local stands, ahead = standing()
   if waiting.place then
-    -- The second asks when the first has not; those behind them, by their own clocks.
+    -- The second asks after the first has had its turn; those behind it use their own timers.
     more_ms = ahead < 2 and more_ms >= 0 and more_ms + ahead * TURN_MS or -1
     if ahead == 0 and waiting.until_ms then
       more_ms = more_ms < 0 and waiting.until_ms or math.min(more_ms, waiting.until_ms)

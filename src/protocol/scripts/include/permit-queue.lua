@@ -1,18 +1,18 @@
 --[[
   permit-queue: the queue of the clients that wait for permits of a semaphore { queue, saved, channel, counts_all, line }: a sorted
-  set. A member "<client id>:<permits>" is a line: the calls of one client that want so many. Its score is its place, from 1 on. No permit
-  is ever taken for a line: it is told its turn, and asks. "told:<client id>:<permits>" says that this was done, and its score when, as epoch
-  milliseconds below 0: for TURN_MS the other lines leave it as many permits.
-  A user without rights to the key, or a key of another type, is as a queue without anybody.
+  set. A member "<client id>:<permits>" is a line: the calls of one client for that number of permits. Its score is its place, from 1 on.
+  No permit is ever reserved for a line: it is told its turn, and asks. "told:<client id>:<permits>" marks a line that was told; its score is
+  the time, in epoch milliseconds below 0: for TURN_MS the other lines leave it as many permits.
+  If the user has no rights to the key, or the key has another type, the queue counts as empty.
 ]]
 --@include announce
 local TURN_MS, TOLD = 1500, "told:"
--- How many lines one call looks at.
+-- How many lines one call reads.
 local MOST_LINES = 100
--- The queue lives for so long after the latest question of a client that waits. Each asks far more often.
+-- The queue expires this long after the latest question of a waiting client. Each client asks far more often.
 local QUEUE_MS = "600000"
 
--- The members that other kinds of queues may have left in the key have no such number.
+-- Members that other kinds of queues may have left in the key have no such number.
 local function wanted_by(line)
   return tonumber(string.sub(line, 38)) or 2 ^ 53
 end
@@ -30,7 +30,7 @@ local function lines_of(waiting, most)
   return redis.pcall("ZRANGE", waiting.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", milliseconds(most))
 end
 
--- The lines that were told their turn, and when. One that has not come in time is not there any more.
+-- The lines that were told their turn, and when. A line that has not asked in time is removed.
 local function told_lines(waiting)
   local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
   for i = 1, #found, 2 do
@@ -44,12 +44,12 @@ local function told_lines(waiting)
   return told, lines
 end
 
--- Tells as many of the first lines as there are permits for, but never the asking one. A line for which nobody listens is not there. The
--- first that is left hears that it is the next, if others were told before it. is_first: it has become the first otherwise, and hears that.
+-- Tells as many of the first lines their turn as there are permits for, but never the asking line. A line without a listener is removed.
+-- The first remaining line hears that it is next, if others were told before it. is_first: it became first otherwise, and hears that.
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
-  -- Few are read: as a rule the first takes what there is, and the next one is among them.
+  -- Few are read at first: usually the first takes what there is, and the next one is among them.
   for most = 3, MOST_LINES, MOST_LINES - 3 do
     local left = available
     lines, next_line = lines_of(waiting, most), nil
@@ -79,7 +79,7 @@ local function tell_waiting(waiting, available, is_first)
   return #lines
 end
 
--- From here on each announcement is told to the first lines as well.
+-- From here on, each announcement also tells the first lines.
 local function look_into(queue, saved, channel, counts_all)
   look = function(available)
     return tell_waiting({ queue = queue, saved = saved, channel = channel, counts_all = counts_all == "1" }, available)

@@ -1,8 +1,8 @@
 --[[
-  permits-out: what a tool reads of a semaphore. Any program may have written it: a string that is no count may be of any
-  length, and members that are not as long as an id are no permits.
+  permits-out: the state of a semaphore, read for tools. Any program may have written it: a string that is not a count may have any
+  length, and members of another length than an id are not permits.
 ]]
--- As in leased-permits: the end of the lease of a permanent permit.
+-- As in leased-permits: the lease end of a permanent permit.
 local PERMANENT = 922337203685477
 local LONGEST_COUNT, ID_BYTES = 17, 16
 
@@ -22,7 +22,7 @@ end
 -- As count_of of request.lua.
 local function short_count_of(key)
   local length = redis.pcall("STRLEN", key)
-  -- A user without the right to STRLEN is not told how long it is.
+  -- If the user may not use STRLEN, the length is unknown.
   local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
   local stored = is_short and redis.call("GET", key)
   local number = stored and tonumber(stored)
@@ -33,7 +33,7 @@ local function count_between(leases, least, most)
   return redis.call("ZCOUNT", leases, least, most)
 end
 
--- A list of ids and scores as a list of digits and milliseconds; of permits whose leases are not over.
+-- Turns a list of ids and scores into hexadecimal ids and milliseconds, without permits with expired leases.
 local function taken_in(found)
   local taken = {}
   for at = 1, #found, 2 do

@@ -1,7 +1,7 @@
 --[[
-  publish: send a message to a channel. A client of a cluster with sharded messages sends SPUBLISH in place of PUBLISH. For a
-  user without the right to publish the script goes on; waiters then live by TTLs and their own timers. Returns the number of
-  subscribers at this server that got it.
+  publish: send a message to a channel. A client of a cluster with sharded messages sends SPUBLISH instead of PUBLISH. If the user
+  may not publish, the script continues; waiters then rely on TTLs and their own timers. Returns the number of subscribers at this
+  server that received it.
 ]]
 local function publish(channel, message)
   local heard = redis.pcall("PUBLISH", channel, message)

@@ -1,7 +1,7 @@
 --[[
-  raise-ttl: let a key live for at least so many milliseconds more; never shorten its life.
+  raise-ttl: make a key live at least this many milliseconds; never shorten its TTL.
   A key without a TTL counts as the shortest, so that no lock outlives its holders. A repeat, which has nothing else to write,
-  writes the TTL in any case: WAIT counts only writes of its own connection, and on a new one this may be the only one.
+  always writes the TTL: WAIT counts only writes of its own connection, and on a new one this may be the only write.
 ]]
 local function raise_ttl(key, lease_ms, is_repeat)
   local ttl_ms = redis.call("PTTL", key)

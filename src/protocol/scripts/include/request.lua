@@ -1,10 +1,10 @@
 --[[
-  request: how a call that changes a value without an owner has its effect once, however often it arrives. For each such
-  value a client keeps a hash with a field for each of its requests, "<status>:<number>": what was answered. A repeat is
-  answered the same. A request is { requests, id, not_after_ms, memory_ms, settled }.
-  Redis takes nothing back when it refuses a command in the middle of a script, as it does for want of a right. So the answer is
-  remembered first, and becomes "undone" if the effect is refused; or the effect comes first, and is taken back by its own
-  command if the answer can not be remembered.
+  request: makes a call that changes a value without an owner take effect once, however many times it arrives. For each such value,
+  a client keeps a hash with a field for each of its requests, "<status>:<number>": the answer. A repeat gets the same
+  answer. A request is { requests, id, not_after_ms, memory_ms, settled }.
+  Redis undoes nothing when it refuses a command in the middle of a script, for example for a missing right. So the answer is
+  recorded first, and becomes "undone" if the effect is refused; or the effect comes first, and its own command undoes it if
+  the answer cannot be recorded.
 ]]
 --@include now-ms
 local UNDONE = "undone:0"
@@ -21,7 +21,7 @@ end
 local function count_of(key)
   local stored = redis.call("GET", key)
   local count = stored and tonumber(stored)
-  -- Only what Redis itself would have written, and Lua can hold, is a count.
+  -- Only a number that Redis itself would have written, and that Lua can represent, is a count.
   local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
   return exact and count or nil
 end
@@ -40,7 +40,7 @@ local function answer_of(request)
   return { status, number }
 end
 
--- What can not be forgotten ends with the hash.
+-- Answers that cannot be deleted expire with the hash.
 local function forget_settled(request)
   for id in string.gmatch(request.settled, "%d+") do
     redis.pcall("HDEL", request.requests, id)
@@ -48,7 +48,7 @@ local function forget_settled(request)
 end
 
 local function even_when_full(request)
-  -- A full server adds nothing unless the script has written before.
+  -- A full server refuses to add data unless the script has already written.
   redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 
@@ -56,7 +56,7 @@ local function was_refused(reply)
   return type(reply) == "table" and reply.err ~= nil
 end
 
--- Returns nil when the server refuses it.
+-- Returns nil if the server refuses it.
 local function try_record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
   local text = answer[1] .. ":" .. answer[2]
@@ -70,15 +70,15 @@ local function try_record(request, status, number)
   return answer
 end
 
--- Also where nothing was done: a late copy of the request may find another state and would then act.
+-- Also records that nothing was done: a late copy of the request may find another state and would then act.
 local function record(request, status, number)
-  -- The call fails with what the server says.
+  -- The call fails with the server's error.
   return try_record(request, status, number)
     or redis.call("PEXPIRE", request.requests, request.memory_ms)
       and redis.call("HSET", request.requests, request.id, UNDONE)
 end
 
--- Whether the effect of a request that was recorded is refused: then it is as if it had not arrived.
+-- Whether the effect of a recorded request is refused: then the request counts as not arrived.
 local function is_undone(request, reply)
   if not was_refused(reply) then
     return false

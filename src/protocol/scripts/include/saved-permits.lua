@@ -1,7 +1,7 @@
 --[[
-  saved-permits: permits that are kept for one waiter of holdfast, which needs several at once and has waited for long.
-  The key names that owner, the number and the start: "<owner>:<permits>:<epoch milliseconds>". After a turn, however it ended,
-  nothing is saved up for as long again, a second at least: "-:0:…".
+  saved-permits: permits that are saved up for one waiter of holdfast that needs several at once and has waited for long.
+  The key has the owner, the number and the start: "<owner>:<permits>:<epoch milliseconds>". After a turn, however it ended,
+  nothing is saved up for as long again, at least a second: "-:0:…".
 ]]
 local function saved_for(saved)
   local record = redis.call("GET", saved)

@@ -1,5 +1,5 @@
 --[[
-  server-time: the server's clock as a number of milliseconds since the Unix epoch.
+  server-time: the server's clock in milliseconds since the Unix epoch.
 ]]
 local function server_time()
   local time = redis.call("TIME")

@@ -1,7 +1,7 @@
 --[[
-  set-ttl: let a lock live for so many milliseconds from now on, longer or shorter than it would have. Returns whether it ends so much
-  sooner that its waiters are to be told: they sleep by the TTL that they have seen, and nothing is published when a key expires. What two
-  entries of one holder lie apart, and what a command was under way for, is not told: waiters sleep a hundredth of the lease longer.
+  set-ttl: set the TTL of a lock, longer or shorter than before. Returns whether it now expires so much sooner that its waiters must
+  be told: they sleep for the TTL that they have seen, and an expiry is not published. Small differences, as between two entries of one
+  holder or by a command's travel time, are not told: waiters then sleep a hundredth of the lease longer.
 ]]
 local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
 

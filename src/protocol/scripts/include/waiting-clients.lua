@@ -1,7 +1,7 @@
 --[[
-  waiting-clients: the clients that wait in a queue for a lock, or for permits, as a look tells them. A member is a client id, or of a
-  semaphore "<client id>:<permits>". Any program may have written the key: one of another type, or with any other member, is a queue
-  without anybody, and so is one that the user may not read.
+  waiting-clients: the clients that wait in a queue for a lock, or for permits, as inspection reports them. A member is a client id, or
+  "<client id>:<permits>" for a semaphore. Any program may have written the key: a key of another type, or with any other member,
+  counts as empty, and so does a key that the user may not read.
 ]]
 local MOST_CLIENTS_READ, MOST_CLIENTS_TOLD = 10000, "1000"
 local FOR_LOCK, TO_WRITE, FOR_PERMITS = 0, 1, 2
@@ -11,8 +11,8 @@ local function is_member(member)
     and (#member == 36 or string.find(string.sub(member, 37), "^:%d+$"))
 end
 
--- Returns the clients, how many places there are, and what the first of them waits for.
--- may_read: decides by the key and the number of its clients whether they are read; nil: they are.
+-- Returns the clients, the number of places, and what the first of them waits for.
+-- may_read(key, number of clients): whether they are read; nil: they are.
 local function clients_in(queue, may_read)
   local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
   if type(count) ~= "number" or count == 0 then
@@ -38,8 +38,8 @@ local function clients_in(queue, may_read)
   return found, count, waits_for
 end
 
--- The clients, the next first, and how many places there are: of many the first 1,000, and none of more than 10,000; and what they wait for.
--- Locks of two kinds may have one name: of writers it is told only where no client waits for a lock of another kind.
+-- The clients, the next one first: at most 1,000, and none if there are more than 10,000; the number of places; and what they wait for.
+-- Locks of two kinds may share a name: writers are listed only if no client waits for a lock of another kind.
 local function waiting_clients(queue, writers, may_read)
   local clients, count, waits_for = clients_in(queue, may_read)
   if count > 0 then

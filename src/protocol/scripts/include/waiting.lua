@@ -1,19 +1,19 @@
 --[[
-  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by their places, which are numbers from 1 on. A
-  client that has the lock stands there with HAS_IT unless it waits as well: whoever stands there looks into the queue when it frees
-  the lock. A member "given" says that the latest release has given the lock away; no client id is like it. A client that polls hears
-  of no turn, and so is not among those that wait: it has a place below -POLLS, and CLAIMS once all that came before it had their turn.
-  A user without rights to the key, or a key of another type, is as a queue without anybody.
-  The script has: of_writers, whether these clients wait for the write lock of a read-write lock.
+  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by place, a number from 1 on. A member that has the
+  lock and does not wait has the score HAS_IT. Every client in the queue looks into it when it frees the lock. The member "given" marks
+  that the latest release has granted the lock; no client id looks like it. A polling client hears of no turn, so it is not among the
+  waiting ones: its score is below -POLLS, and CLAIMS once all that came before it had their turn.
+  If the user has no rights to the key, or the key has another type, the queue counts as empty.
+  The script defines: of_writers, whether these clients wait for the write lock of a read-write lock.
 ]]
 local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
 local CLAIMS, POLLS = "-3", 10
--- A lock is given to a client for so long: by then it has taken it, or others may.
+-- How long a lock is granted to a client: by then it has taken the lock, or others may.
 local GIVEN_MS = "1500"
--- How many clients that are not there one call passes over.
+-- How many absent clients one call passes over.
 local MOST_GIVEN = 100
 
--- The queue lives for so long after the latest question of a client that waits. Each asks far more often.
+-- The queue expires this long after the latest question of a waiting client. Each client asks far more often.
 local QUEUE_MS = "600000"
 
 -- Client ids are UUIDs.
@@ -26,12 +26,12 @@ local function place_of(queue, client)
   return type(score) == "string" and tonumber(score) or nil
 end
 
--- The field that a lock has while it is given to a client that has not taken it; a read-write lock has its mode besides.
+-- The field of a lock that is granted to a client but not taken yet; a read-write lock also has its mode.
 local function next_field(client)
   return of_writers and client .. ":next:write" or client .. ":next"
 end
 
--- Up to two clients that wait, the first first, but not this one.
+-- Up to two waiting clients other than this one, in order.
 local function others_waiting(queue, client)
   local found = redis.pcall("ZRANGE", queue, "1", "+inf", "BYSCORE", "LIMIT", "0", "3")
   local others = {}

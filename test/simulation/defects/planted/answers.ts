@@ -76,8 +76,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/contention.ts",
-        find: "...found, ttlMs, own };",
-        replace: "...found, holder: client.id, ttlMs, own };",
+        find: "holder, behind, ttlMs, own };",
+        replace: "holder: client.id, behind, ttlMs, own };",
       },
     ],
   },

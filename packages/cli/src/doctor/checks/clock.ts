@@ -63,7 +63,7 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
       fail(
         `${where}the clock was set ${step.isAhead ? "forward" : "back"} by ${Math.round(step.surplusMs)} ms within ${Math.round(step.tookMs)} ms`,
         {
-          why: "A step forward ends leases early; after a step back, a command that was given up may let a second holder in.",
+          why: "A step forward ends leases early. After a step back, a command that its caller gave up may let a second holder in.",
           wanted: "Let NTP slew the clock (chrony, ntpd without steps), and do not set it by hand.",
           doc,
         },
@@ -75,8 +75,8 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
       fail(
         `${where}the clock runs ${((100 * drift.surplusMs) / drift.tookMs).toFixed(1)} % too ${drift.isAhead ? "fast" : "slow"}`,
         {
-          why: "Leases end by it: one that runs fast ends them before their holders stop believing in them.",
-          wanted: "Look at the time-keeping of the server's machine, above all if it is virtual.",
+          why: "Leases end by this clock: if it runs fast, they end before their holders stop relying on them.",
+          wanted: "Check the time-keeping of the server's machine, above all if it is a virtual machine.",
           doc,
         },
       ),
@@ -108,8 +108,8 @@ export function apart(all: readonly (readonly ClockSample[])[]): readonly Findin
   if (offsets.length < 2 || spreadMs <= MOST_APART_MS) return [];
   return [
     warn(`the clocks of the masters are ${Math.round(spreadMs)} ms apart`, {
-      why: "After a failover leases go by the clock of another machine.",
-      wanted: "Keep all clocks by NTP, or set the option clockSkewMs to as much.",
+      why: "After a failover, leases end by the clock of another machine.",
+      wanted: "Synchronise all clocks by NTP, or set the option clockSkewMs to this difference.",
       doc,
     }),
   ];

@@ -29,7 +29,7 @@ export const aloneInCluster: Check = {
     if (facts.get("cluster_enabled") !== "1") return [ok(topologies[scene.target.kind])];
     return [
       fail("this server is a node of a cluster", {
-        why: "As a server on its own it has a part of the locks only, and refuses the others (MOVED).",
+        why: "Addressed as a single server, it has only some of the locks and refuses the others (MOVED).",
         wanted: "Name the cluster as --url redis+cluster://host:port, and use a cluster client in programs.",
         doc,
       }),
@@ -38,13 +38,13 @@ export const aloneInCluster: Check = {
 };
 
 const topologies: Readonly<Record<Scene["target"]["kind"], string>> = {
-  server: "a server on its own",
-  socket: "a server on its own, by its socket",
+  server: "a single server",
+  socket: "a single server, by its socket",
   sentinel: "a master that Sentinels watch",
   cluster: "a cluster",
 };
 
-/** Without the right to look at settings the rest is looked at all the same. */
+/** Without the right to read settings, the rest is still checked. */
 async function nodeTimeout(read: () => Promise<string | undefined>): Promise<number | undefined> {
   try {
     return Number((await read()) ?? Number.NaN) || undefined;
@@ -57,11 +57,11 @@ export function judgeState(info: ReadonlyMap<string, string>): readonly Finding[
   const state = info.get("cluster_state") ?? "not told";
   const assigned = Number(info.get("cluster_slots_assigned") ?? 0);
   const failing = Number(info.get("cluster_slots_fail") ?? 0) + Number(info.get("cluster_slots_pfail") ?? 0);
-  const found = `cluster_state is ${state}, ${assigned} of ${SLOTS} slots are assigned${failing === 0 ? "" : `, ${failing} of them are failing`}`;
+  const found = `cluster_state is ${state}, ${assigned} of ${SLOTS} slots are assigned${failing === 0 ? "" : `, ${failing} of them failing`}`;
   if (state === "ok" && assigned === SLOTS && failing === 0) return [ok("all slots are served")];
   return [
     fail(found, {
-      why: "Locks whose slot has no master can not be taken, renewed or released; if the whole cluster refuses, no lock can.",
+      why: "A lock whose slot has no master can not be taken, renewed or released. If the whole cluster refuses, no lock can.",
       wanted: "Bring the missing masters back, or give their slots to others (redis-cli --cluster fix).",
       doc,
     }),
@@ -72,7 +72,7 @@ export function judgeTimeout(timeoutMs: number | undefined, watchdogMs: number):
   if (timeoutMs === undefined || timeoutMs <= watchdogMs / 3) return [];
   return [
     warn(`cluster-node-timeout is ${timeoutMs} ms, over a third of the watchdog's ${watchdogMs} ms`, {
-      why: "A master is replaced after that time at the earliest: holds on it may be lost before they can be renewed.",
+      why: "The cluster replaces a master only after that time: holds on it may expire before they can be renewed.",
       wanted: `Set cluster-node-timeout to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
       doc,
     }),
@@ -82,7 +82,7 @@ export function judgeTimeout(timeoutMs: number | undefined, watchdogMs: number):
 async function placeOf({ redis, anyServer }: Scene, key: string): Promise<Finding> {
   if (!/^[^{}]*(?:\{[^{}]+\}[^{}]*)?$/.test(key))
     return fail(`the braces of "${key}" can not be used in a cluster`, {
-      why: "The keys and channels of a lock must share a slot: braces may only enclose one part of its name.",
+      why: "The keys and channels of a lock must share a slot, so braces may enclose only one part of its name.",
       wanted: "Name it as in {order}:7.",
       doc,
     });

@@ -17,7 +17,7 @@ export const fleet: Check = {
       return [];
     } catch (error) {
       if (!lacksRight(error)) throw error;
-      return [skip(`no right to read presence, which is given by ~holdfast_client*:{${group}}*`)];
+      return [skip(`no right to read presence: it takes ~holdfast_client*:{${group}}*`)];
     }
   },
 };
@@ -26,15 +26,16 @@ export function judge({
   fleet: { clients, group },
   presenceIsUnwell,
 }: Pick<LocksSeen, "fleet" | "presenceIsUnwell">): readonly Finding[] {
-  if (clients.length === 0) return [ok(`no client tells of itself in the group "${group}"`)];
+  if (clients.length === 0) return [ok(`no client of the group "${group}" has presence`)];
   const findings: Finding[] = [];
   const gone = clients.filter(({ state }) => state === "gone");
   const there = clients.length - gone.length;
   if (presenceIsUnwell)
     findings.push(
       warn(`${gone.length} of ${clients.length} clients fell silent at once`, {
-        why: "That is how it looks when presence itself fails, as by the loss of a master: their locks may well be held and renewed.",
-        wanted: "Do not free locks because their holders are gone; look at the server of the group's keys.",
+        why: "Presence itself has probably failed, for example because a master was lost: their locks may still be held and renewed.",
+        wanted:
+          "Do not free locks only because their holders are gone. Check the server of the group's keys.",
         doc,
       }),
     );
@@ -43,8 +44,8 @@ export function judge({
       warn(
         `${gone.length} of ${clients.length} clients are gone: ${named(gone.map(({ app, host, pid, lastSeenMs, holds }) => `${app || "a client"}${host === null ? "" : `@${host}`}${pid === null ? "" : ` pid ${pid}`} ${tellDuration(lastSeenMs)} ago${holds.length === 0 ? "" : ` with ${holds.length === 1 ? "1 hold" : `${holds.length} holds`}`}`))}`,
         {
-          why: "They ended without closing their client, or stand still; their locks fall by their TTLs.",
-          wanted: "holdfast clients names all of them; let programs close their client when they end.",
+          why: "They ended without closing their client, or are stopped. Their locks end by their TTLs.",
+          wanted: "holdfast clients lists all of them. Programs should close their client when they end.",
           doc,
         },
       ),
@@ -57,7 +58,7 @@ export function judge({
       warn(
         `${libs.size} versions at once: ${named([...libs].map(([lib, count]) => `${count} with ${lib}`))}`,
         {
-          why: "Neighbouring versions work together, so that a fleet can be changed step by step; a program that stays behind may not.",
+          why: "Neighbouring versions work together, so a fleet can be updated step by step. An older version may not work with the others.",
           wanted: "Finish the update, or find out which program was left out: holdfast clients.",
           doc,
         },
@@ -66,7 +67,7 @@ export function judge({
   if (findings.length > 0) return findings;
   return [
     ok(
-      `${there === 1 ? "1 client" : `${there} clients`} in the group "${group}", all with ${[...libs.keys()][0] ?? "no version told"}`,
+      `${there === 1 ? "1 client" : `${there} clients`} in the group "${group}", all with ${[...libs.keys()][0] ?? "an unknown version"}`,
     ),
   ];
 }

@@ -5,8 +5,8 @@ import { type Check, type Finding, fail, ok, warn } from "../check.js";
 
 const doc = "docs/reference/keys.md";
 const advice = {
-  why: "A lock of this name is refused with WrongTypeError, by JVMs as well.",
-  wanted: "Give the lock another name, or remove what is there.",
+  why: "A call for a lock of this name fails with WrongTypeError, and fails in JVMs too.",
+  wanted: "Give the lock another name, or delete the key.",
   doc,
 };
 
@@ -23,13 +23,13 @@ export const foreign: Check = {
         return [warn(`"${key}" is a permit-expirable semaphore`, advice)];
       if (state.kind === "semaphore-or-latch")
         return [warn(`"${key}" is a string, ${state.available}: a semaphore or a latch`, advice)];
-      if (!state.holders.every(isHolder)) return [fail(`"${key}" is a hash that no lock has made`, advice)];
+      if (!state.holders.every(isHolder)) return [fail(`"${key}" is a hash that is not a lock`, advice)];
       const lease = state.ttlMs < 0 ? "without a TTL" : `for ${tellDuration(state.ttlMs)} more`;
       return [ok(`"${key}" is a ${state.kind.replaceAll("-", " ")}, held ${lease}`)];
     } catch (error) {
       if (!(error instanceof WrongTypeError)) throw error;
       const text =
-        error.type === "string" && !isNumber(await redis.get(key)) ? ", as redlock and SET NX make it" : "";
+        error.type === "string" && !isNumber(await redis.get(key)) ? ", as redlock and SET NX write it" : "";
       return [fail(`"${key}" is of another type: ${error.type}${text}`, advice)];
     }
   },

@@ -40,7 +40,7 @@ export function judge(found: Limits): readonly Finding[] {
   if (mostClients > 0 && clients > CROWDED * mostClients)
     findings.push(
       fail(`${used} are connected`, {
-        why: "Further ones are refused, and a process that is restarted can not renew its locks or take new ones.",
+        why: "The server refuses more than that, and a restarted process can then neither renew its locks nor take new ones.",
         wanted: "Raise maxclients, or find out which program opens so many connections.",
         doc,
       }),
@@ -48,7 +48,7 @@ export function judge(found: Limits): readonly Finding[] {
   if (timeout > 0)
     findings.push(
       warn(`timeout is ${timeout}: connections that are idle for ${timeout} s are closed`, {
-        why: "A lock that comes after a pause first waits for a new connection.",
+        why: "The first lock after a pause waits for a new connection.",
         wanted: "Set timeout 0; tcp-keepalive finds the dead ones.",
         doc,
       }),
@@ -56,7 +56,7 @@ export function judge(found: Limits): readonly Finding[] {
   if (keepAlive === 0)
     findings.push(
       warn("tcp-keepalive is 0", {
-        why: "Connections of machines that vanished stay, and count as clients and as listeners.",
+        why: "Connections of machines that vanished stay open, and count as clients and as listeners.",
         wanted: "Set tcp-keepalive 300.",
         doc,
       }),

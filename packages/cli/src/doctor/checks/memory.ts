@@ -26,13 +26,13 @@ export function judgeEviction(facts: InfoFacts): readonly Finding[] {
     if (evicted === 0) return [ok(found)];
     return [
       warn(found, {
-        why: "Another policy was set before: a lock may have been evicted while it was held.",
+        why: "Another policy was set earlier: a lock may have been evicted while it was held.",
         wanted: "Keep noeviction, also across restarts.",
         doc,
       }),
     ];
   }
-  const wanted = "Set maxmemory-policy noeviction, or give locks a server of their own.";
+  const wanted = "Set maxmemory-policy noeviction, or use a separate server for locks.";
   if (limit === 0)
     return [
       warn(found, {
@@ -46,7 +46,7 @@ export function judgeEviction(facts: InfoFacts): readonly Finding[] {
     : "";
   return [
     fail(found, {
-      why: `A lock may be evicted while it is held, and two may have it then.${aim}`,
+      why: `A lock may be evicted while it is held, and then have two holders.${aim}`,
       wanted,
       doc,
     }),
@@ -60,8 +60,8 @@ export function judgeMemory(facts: InfoFacts): Finding {
   const found = `${bytes(used)} of ${bytes(limit)} in use (${Math.round((100 * used) / limit)} %)`;
   if (used <= FULL * limit) return ok(found);
   return warn(found, {
-    why: "A full server refuses new locks with OOM; those that are held are renewed and released.",
-    wanted: "Make room, or give locks a server of their own.",
+    why: "A full server refuses new locks with OOM. It still renews and releases the locks that are held.",
+    wanted: "Free some memory, or use a separate server for locks.",
     doc,
   });
 }

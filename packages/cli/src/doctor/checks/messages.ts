@@ -6,7 +6,7 @@ import type { Scene } from "../scene.js";
 const doc = "docs/guide/topologies.md#messages-in-a-cluster";
 const rightsDoc = "docs/guide/servers.md#the-rights-that-are-needed";
 const ARRIVES_WITHIN_MS = 1_000;
-/** To connect anew, and to subscribe. */
+/** To reconnect, and to subscribe. */
 const READY_WITHIN_MS = 5_000;
 
 /** That a part of the cluster is missing is told by the check of the cluster. */
@@ -31,7 +31,7 @@ export const messages: Check = {
 };
 
 const why =
-  "A process that waits for a lock is not told of its release, and only asks again each few seconds.";
+  "A process that waits for a lock gets no message of its release, and only asks again every few seconds.";
 
 export function judgeOne(trip: Trip): Finding {
   if ("tookMs" in trip) return ok(`a message came after ${trip.tookMs.toFixed(1)} ms`);
@@ -56,7 +56,7 @@ export function judgeBoth(classic: Trip, sharded: Trip): Finding {
   if ("why" in sharded && sharded.why.startsWith(NO_MASTER)) return ok(text);
   const works = "tookMs" in classic ? "classic" : "sharded";
   return warn(text, {
-    why: "Clients that use the other family, JVMs among them, are not told of releases.",
+    why: "Clients that use the other family, such as JVMs, get no messages of releases.",
     wanted: `Set pubSub: "${works}" in all clients, and the same in Redisson.`,
     doc,
   });
@@ -66,10 +66,10 @@ function adviceFor(reason: string): { readonly wanted: string; readonly doc: str
   return reason.includes("NOPERM")
     ? {
         wanted:
-          "Give the rights, with the beginning of your names for NAME: &redisson_*{NAME* +publish +subscribe +unsubscribe",
+          "Grant the rights, with the beginning of your names instead of NAME: &redisson_*{NAME* +publish +subscribe +unsubscribe",
         doc: rightsDoc,
       }
-    : { wanted: "Look whether a proxy is in between that does not pass messages on.", doc };
+    : { wanted: "Check whether a proxy in between drops the messages.", doc };
 }
 
 /** Sends one message to oneself, on a channel as locks have them. */

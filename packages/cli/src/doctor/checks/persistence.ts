@@ -27,19 +27,19 @@ export function judge(facts: ReadonlyMap<string, string>, save: string | undefin
   if (failed.length > 0)
     findings.push(
       warn(`${failed.join(" and ")} failed`, {
-        why: "A server that can not save may refuse to write (MISCONF), and so gives no locks.",
-        wanted: "Look at its disk and its log.",
+        why: "A server that can not save may refuse to write (MISCONF), and then gives no locks.",
+        wanted: "Check its disk and its log.",
         doc,
       }),
     );
   if (!hasLog && !save)
     findings.push(
       warn("none", {
-        why: "Fencing tokens and semaphores are forgotten by a restart, and so are locks.",
-        wanted: "Set appendonly yes where tokens or semaphores are used.",
+        why: "A restart forgets fencing tokens, semaphores and locks.",
+        wanted: "Set appendonly yes if you use tokens or semaphores.",
         doc,
       }),
     );
   if (findings.length > 0) return findings;
-  return [ok(hasLog ? "an append-only file" : "snapshots: a restart forgets what came after the last one")];
+  return [ok(hasLog ? "an append-only file" : "snapshots: a restart forgets everything after the last one")];
 }

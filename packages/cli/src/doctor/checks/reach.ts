@@ -7,7 +7,7 @@ const SLOW_MS = 50;
 const SHARE = 0.1;
 
 const advice = {
-  why: "Each lock and unlock takes one such round trip, and a command without an answer in time has an unknown outcome.",
+  why: "Each lock and each unlock takes one such round trip. A command that is not answered in time has an unknown outcome.",
   doc: "docs/guide/first-steps.md#when-redis-does-not-answer",
 };
 
@@ -18,7 +18,7 @@ export const reach: Check = {
     const answered = await ofEach(scene, async (server) => [judge(await roundTrips(server), scene)]);
     const silent = scene.silent.map((address) =>
       fail(`${address} does not answer`, {
-        why: "Locks whose keys it has can not be taken, renewed or released.",
+        why: "Locks whose keys are on it can not be taken, renewed or released.",
         wanted: "Start it again, or let one of its replicas take its place.",
         doc: "docs/guide/topologies.md#cluster",
       }),
@@ -46,12 +46,12 @@ export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene,
   if (slowest > commandTimeoutMs * SHARE)
     return fail(found, {
       ...advice,
-      wanted: `Answers within a tenth of commandTimeoutMs (${ms(commandTimeoutMs)}): look at the network, at slow commands, at the load of the server.`,
+      wanted: `Answers should take at most a tenth of commandTimeoutMs (${ms(commandTimeoutMs)}): check the network, slow commands and the load of the server.`,
     });
   if (slowest > SLOW_MS)
     return warn(found, {
       ...advice,
-      wanted: "Look at the network, at slow commands, at the load of the server.",
+      wanted: "Check the network, slow commands and the load of the server.",
     });
   return ok(found);
 }

@@ -16,8 +16,8 @@ export function judgeRole(facts: InfoFacts): Finding {
   const found = facts.get("role") ?? "not told";
   if (found !== "slave" && found !== "replica") return ok(found);
   return fail(`a replica of ${facts.get("master_host")}:${facts.get("master_port")}`, {
-    why: "A replica refuses to write, and so gives no locks; after a failover a client may still be connected to one.",
-    wanted: "Name the master; with Sentinels use redis+sentinel://, which finds it.",
+    why: "A replica refuses writes, so it gives no locks. After a failover a client may still be connected to a replica.",
+    wanted: "Connect to the master; with Sentinels use redis+sentinel://, which finds it.",
     doc: "docs/guide/topologies.md#sentinel",
   });
 }
@@ -47,8 +47,8 @@ async function waitRefusal(wait: () => Promise<unknown>): Promise<readonly Findi
       throw error;
     return [
       warn("WAIT is refused", {
-        why: "It can not be known whether a replica has a lock, and a failover may forget it.",
-        wanted: "Give the right +wait; where the service has none, use fencing tokens.",
+        why: "Without WAIT nothing shows whether a replica has a lock, and a failover may forget it.",
+        wanted: "Grant +wait; if the service has no WAIT, use fencing tokens.",
         doc: acknowledged,
       }),
     ];
@@ -70,7 +70,7 @@ export function judgeReplicas(facts: InfoFacts): readonly Finding[] {
   if (!facts.has("min_slaves_good_slaves"))
     findings.push(
       warn(`${count}, min-replicas-to-write is 0`, {
-        why: "A master that is cut off keeps giving locks beside the one that replaces it.",
+        why: "A master that is cut off keeps giving out locks after another master has replaced it.",
         wanted: "Set min-replicas-to-write 1 with min-replicas-max-lag.",
         doc: settings,
       }),
@@ -81,8 +81,8 @@ export function judgeReplicas(facts: InfoFacts): readonly Finding[] {
       warn(
         `behind: ${behind.map(({ address, state, lagS }) => (state === "online" ? `${address} by ${lagS} s` : `${address} (${state})`)).join(", ")}`,
         {
-          why: "A replica that becomes the master forgets the locks that it has not heard of.",
-          wanted: "Look at the load and the network of these replicas.",
+          why: "If this replica becomes the master, it does not have the locks that it has not yet received.",
+          wanted: "Check the load and the network of these replicas.",
           doc: acknowledged,
         },
       ),

@@ -73,7 +73,7 @@ function tagOf(key: string): string {
   return key.includes("{") ? key : `{${key}}`;
 }
 
-/** The words with which a call is refused for want of a right; "" where it is allowed. */
+/** The error of a call without the right; "" if the call is allowed. */
 async function refusal({ redis }: WritableServer, command: string, args: readonly string[]): Promise<string> {
   try {
     await redis.call(command, ...args);
@@ -116,8 +116,8 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
   if (keys.length > 0)
     findings.push(
       fail(`the user ${user} has no right to ${keys.join(" ")}, where NAME is ${name}`, {
-        why: "A lock has keys and a channel beside its own key, all named after it.",
-        wanted: `If its locks have other names, say one of them by --name. Else give the right, with the beginning of your names for NAME: ${line(keys)}`,
+        why: "Besides its own key, a lock has other keys and a channel, all named after it.",
+        wanted: `If its locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
         doc,
       }),
     );
@@ -133,8 +133,8 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
   else if (failures.length > 0 && findings.length === 0)
     findings.push(
       fail(`of ${trialCount} uses ${failures.length} failed: ${list(failures)}`, {
-        why: `The first of them says: ${failures[0]?.error}`,
-        wanted: "See what the other checks say of this server.",
+        why: `The first error: ${failures[0]?.error}`,
+        wanted: "Look at the other checks of this server.",
         doc: "docs/guide/servers.md#managed-services",
       }),
     );
@@ -149,13 +149,13 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   return findings.length > 0
     ? findings
-    : [ok(`the user ${user} may use all that locks take; ${trialCount} uses were tried`)];
+    : [ok(`the user ${user} has all rights that locks need; ${trialCount} uses were tried`)];
 }
 
 function consequence(failures: readonly TrialFailure[]): string {
   if (failures.length === 0) return "Some calls of programs need it.";
-  if (failures.length === trialCount) return `None of the ${trialCount} uses that were tried works.`;
-  return `Of ${trialCount} uses that were tried these do not work: ${list(failures)}.`;
+  if (failures.length === trialCount) return `None of the ${trialCount} tried uses works.`;
+  return `Of ${trialCount} tried uses these failed: ${list(failures)}.`;
 }
 
 function list(failures: readonly TrialFailure[]): string {

@@ -94,45 +94,45 @@ export function judge(
   if (silent.length > 0)
     add(
       `no answer of ${silent.map(({ address, why }) => `${address} (${why})`).join(", ")}`,
-      "A Sentinel that is not there has no vote when the master is lost.",
-      "Start it again, or take it from the URL.",
+      "An absent Sentinel has no vote when the master is lost.",
+      "Start it again, or remove it from the URL.",
     );
   if (views.length > 0 && count < FEWEST)
     add(
       `${count === 1 ? "1 Sentinel" : `${count} Sentinels`}`,
-      "When one of fewer than three is lost with the master, none is replaced: locks can not be taken until an operator comes.",
+      "If the master and one of fewer than three Sentinels are lost together, nothing replaces the master: no lock can be taken until an operator acts.",
       "Run three Sentinels, on three machines.",
     );
   const without = views.filter(({ noQuorum }) => noQuorum !== "");
   if (without.length > 0)
     add(
       `${addresses(without)}: ${without[0]?.noQuorum}`,
-      "The master is not replaced when it is lost.",
+      "If the master is lost, nothing replaces it.",
       "Bring the missing Sentinels back, or set a quorum that they can reach.",
     );
   if (quorum === 1 && count > 1)
     add(
       "the quorum is 1",
-      "One Sentinel that is cut off suffices to call the master lost.",
+      "A single Sentinel that is cut off can declare the master lost.",
       `Set a quorum of ${Math.floor(count / 2) + 1}.`,
     );
   if (new Set(views.map(({ master }) => master)).size > 1)
     add(
       `they name different masters: ${views.map(({ address, master }) => `${address} names ${master}`).join(", ")}`,
-      "Programs that ask different Sentinels take locks at different servers.",
-      "Look again in a minute; if it stays so, reset the Sentinels that are wrong.",
+      "Programs that ask different Sentinels take locks on different servers.",
+      "Look again in a minute. If they still differ, reset the Sentinels that are wrong.",
     );
   const late = views.filter(({ downAfterMs }) => downAfterMs > watchdogMs / 3);
   if (late.length > 0)
     add(
       `down-after-milliseconds is ${late[0]?.downAfterMs}, over a third of the watchdog's ${watchdogMs} ms (${addresses(late)})`,
-      "The master is replaced after that time at the earliest: holds may be lost before they can be renewed.",
+      "The Sentinels replace the master only after that time: holds may expire before they can be renewed.",
       `Set it to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
     );
   if (findings.length > 0) return findings;
   return [
     ok(
-      `${count} Sentinels, a quorum of ${quorum}, the master ${first?.master} is lost after ${first?.downAfterMs} ms`,
+      `${count} Sentinels, a quorum of ${quorum}, the master ${first?.master} counts as lost after ${first?.downAfterMs} ms`,
     ),
   ];
 }

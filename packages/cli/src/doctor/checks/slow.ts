@@ -7,7 +7,7 @@ const ENTRIES = "128";
 const SLOW_SCRIPT_MS = 10;
 /** Any other command holds up all locks as well. */
 const SLOW_COMMAND_MS = 100;
-/** What is older is over. */
+/** Older entries do not count. */
 const RECENT_MS = 24 * 3_600_000;
 
 /** A command that the server has noted for its length. */
@@ -39,9 +39,9 @@ export function judge(log: readonly SlowCommand[], facts: ReadonlyMap<string, st
       warn(
         `${count(scripts, "script")} took over ${SLOW_SCRIPT_MS} ms in the last day, ${slowest(scripts)}`,
         {
-          why: "While a script runs the server answers nothing else: locks of all programs wait.",
+          why: "While a script runs, the server answers nothing else: the locks of all programs wait.",
           wanted:
-            "Look whether the server is short of processor time; locks with thousands of holders or waiters take longer.",
+            "Check whether the server is short of processor time. Locks with thousands of holders or waiters take longer.",
           doc,
         },
       ),
@@ -51,8 +51,8 @@ export function judge(log: readonly SlowCommand[], facts: ReadonlyMap<string, st
       warn(
         `${count(others, "command")} took over ${SLOW_COMMAND_MS} ms in the last day, ${slowest(others)}`,
         {
-          why: "While it runs the server answers nothing else: locks of all programs wait.",
-          wanted: "Replace such commands (KEYS by SCAN), or give locks a server of their own.",
+          why: "While it runs, the server answers nothing else: the locks of all programs wait.",
+          wanted: "Replace such commands (KEYS with SCAN), or use a separate server for locks.",
           doc,
         },
       ),

@@ -4,7 +4,7 @@ import { ofEach } from "../scene.js";
 const doc = "docs/guide/servers.md";
 const managed = "docs/guide/servers.md#managed-services";
 
-/** Which program answers, and whether it is one that holdfast runs on. */
+/** Checks which program answers, and whether holdfast supports it. */
 export const version: Check = {
   id: "version",
   look: (scene) => ofEach(scene, async (server) => [judge(await scene.facts(server))]),
@@ -16,16 +16,16 @@ export function judge(facts: ReadonlyMap<string, string>): Finding {
   const mode = facts.get("redis_mode") ?? facts.get("server_mode") ?? "";
   if (mode === "sentinel")
     return fail("this is a Sentinel, which has no locks", {
-      why: "A Sentinel only knows where the master is.",
+      why: "A Sentinel only knows the address of the master.",
       wanted: "Name the Sentinels as --url redis+sentinel://host:26379,host/master.",
       doc: "docs/guide/topologies.md#sentinel",
     });
   const { name, version: found, oldest } = programOf(facts);
-  const text = `${name} ${found}, ${modes[mode] ?? (mode || "of a kind that it does not tell")}`;
+  const text = `${name} ${found}, ${modes[mode] ?? (mode || "of an unknown kind")}`;
   if (oldest === undefined)
     return warn(text, {
-      why: "holdfast is not tested on it: it may answer otherwise than Redis and Valkey do.",
-      wanted: "See what is known of your service, and what the checks below say.",
+      why: "holdfast is not tested on this server: it may answer differently from Redis and Valkey.",
+      wanted: "Read what is known about your service, and look at the checks below.",
       doc: managed,
     });
   if (isBefore(found, oldest))

@@ -1,0 +1,3 @@
+// @ts-check
+/** Stands for the database and the bank. */
+export { Shop } from "../../express/shop.mjs";
