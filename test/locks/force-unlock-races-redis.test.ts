@@ -16,7 +16,7 @@ test.each(forceRaces)(
     const plan = { name: "a", clients, forcing, lockOf, handsOver, random };
     const result = await raceForces({ ...plan, clock: systemClock, forces: 1_000, longestMs: 160 });
     // As in force-unlock-races.test.ts.
-    await redis.plain.del("redisson_lock_token:{a}", "holdfast_waiting:{a}");
+    await redis.plain.del("redisson_lock_token:{a}", "holdfast_waiting:{a}", "holdfast_waiting_writers:{a}");
     expect(result).toMatchObject({ wronged: [], spared: [] });
     expect(result.lost).toBeGreaterThan(0);
     expect(result.outcomes.released).toBeGreaterThan(0);
