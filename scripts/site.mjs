@@ -26,7 +26,9 @@ const steps = [
   [compiler, "-p", folder],
   [join(folder, "api.mjs")],
   [vitepress, dev ? "dev" : "build", folder, ...others],
-  ...(look ? [[join(root, "scripts/site-pictures.mjs")]] : []),
+  ...(look
+    ? [[join(root, "scripts/setup.mjs"), "--chromium"], [join(root, "scripts/site-pictures.mjs")]]
+    : []),
 ];
 process.exitCode = (await run()) ? 0 : 1;
 

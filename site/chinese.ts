@@ -1,9 +1,10 @@
 import type { DefaultTheme, LocaleSpecificConfig } from "vitepress";
-import { sidebarOf } from "./pages.js";
+import { pagesAtTop, sidebarOf } from "./pages.js";
 
 /** The words of the theme, the bar and the sidebar for the pages in docs/zh. */
 export function chinese(root: string): LocaleSpecificConfig<DefaultTheme.Config> & { label: string } {
   const sidebar = sidebarOf(root, "zh");
+  const start = { text: "开始", items: [{ text: "简介", link: "/zh/readme" }, ...pagesAtTop(root, "zh")] };
   return {
     label: "简体中文",
     lang: "zh-CN",
@@ -16,7 +17,7 @@ export function chinese(root: string): LocaleSpecificConfig<DefaultTheme.Config>
         }),
         { text: "API（英文）", link: "/api/" },
       ],
-      sidebar: { "/zh/": [{ text: "开始", items: [{ text: "简介", link: "/zh/readme" }] }, ...sidebar] },
+      sidebar: { "/zh/": [start, ...sidebar] },
       outline: { level: [2, 3], label: "本页内容" },
       docFooter: { prev: "上一页", next: "下一页" },
       darkModeSwitchLabel: "外观",

@@ -60,6 +60,13 @@ export function sidebarOf(root: string, language?: "zh"): SidebarEntry[] {
   });
 }
 
+/** The pages that are in no folder of docs/, or of its translation, such as a glossary. */
+export function pagesAtTop(root: string, language?: "zh"): SidebarEntry[] {
+  const docs = join(root, "docs", language ?? "");
+  const names = pagesIn(docs).filter((name) => name !== "README");
+  return names.map((name) => entryOf(docs, `${name}.md`));
+}
+
 function entriesOf(docs: string, { folder, pages }: Section, isComplete: boolean): SidebarEntry[] {
   const names = pagesIn(join(docs, folder));
   const missing = pages.filter((page) => !names.includes(page));

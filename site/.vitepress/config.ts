@@ -6,8 +6,8 @@ import { deadLinks } from "../built-links.js";
 import { chinese, chineseSearch } from "../chinese.js";
 import { writeCopies } from "../copies.js";
 import { anchorOf, type Repository, resolveLink, withBothPictures } from "../links.js";
-import { apiSidebarsOf, pageOf, sidebarOf } from "../pages.js";
-import { tokenize } from "../tokens.js";
+import { apiSidebarsOf, pageOf, pagesAtTop, sidebarOf } from "../pages.js";
+import { boostDocument, tokenize } from "../search.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -34,6 +34,7 @@ const start: DefaultTheme.SidebarItem = {
   items: [
     { text: "What it is", link: "/readme" },
     { text: "Use it right", link: "/skill" },
+    ...pagesAtTop(root),
   ],
 };
 
@@ -91,7 +92,7 @@ export default defineConfig({
     search: {
       provider: "local",
       options: {
-        miniSearch: { options: { tokenize } },
+        miniSearch: { options: { tokenize }, searchOptions: { boostDocument } },
         locales: { zh: chineseSearch },
       },
     },

@@ -1,19 +1,18 @@
 /** The code of SKILL.md. */
 
-import { Holdfast, type Lease } from "holdfast";
+// #region client
+import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 
-declare const url: string;
+const holdfast = new Holdfast(ioredisDriver(new Redis("redis://127.0.0.1:6379")));
+// #endregion
+
 declare const invoice: { id: string };
 declare function charge(invoice: { id: string }, options?: { signal?: AbortSignal }): Promise<void>;
 declare function load(name: string, options: { signal: AbortSignal }): Promise<{ id: string }>;
 declare function exportAll(options: { signal: AbortSignal }): Promise<void>;
 declare function confirmed(holders: readonly unknown[]): Promise<boolean>;
-
-// #region client
-const holdfast = new Holdfast(ioredisDriver(new Redis(url)));
-// #endregion
 
 // #region first
 await holdfast.using(`invoice:${invoice.id}`, { waitMs: 5_000 }, async (lease) => {
@@ -25,7 +24,7 @@ const lock = holdfast.getLock("invoice:7");
 
 // #region signal-wrong
 await lock.using(async () => {
-  await charge(invoice);
+  await charge(invoice); // wrong: goes on after the lock is lost
 });
 // #endregion
 
@@ -39,7 +38,7 @@ await lock.using(async (lease) => {
 
 // #region release-wrong
 const lease = await lock.lock();
-await charge(invoice); // when this throws, the watchdog keeps renewing
+await charge(invoice); // wrong: when this throws, nothing releases the lock
 await lease.unlock();
 // #endregion
 
@@ -52,7 +51,7 @@ if (!ran) console.log("another process is at it");
 
 async function chargeLater(): Promise<void> {
   // #region release-finally
-  const held: Lease = await lock.lock({ waitMs: 5_000 });
+  const held = await lock.lock({ waitMs: 5_000 });
   try {
     await charge(invoice, { signal: held.signal });
   } finally {
@@ -63,7 +62,7 @@ async function chargeLater(): Promise<void> {
 void chargeLater;
 
 // #region fixed-wrong
-await lock.using({ leaseMs: 60_000 }, ({ signal }) => exportAll({ signal }));
+await lock.using({ leaseMs: 60_000 }, ({ signal }) => exportAll({ signal })); // wrong: it may take longer
 // #endregion
 
 // #region fixed
@@ -71,7 +70,7 @@ await lock.using({ maxHoldMs: 600_000 }, ({ signal }) => exportAll({ signal }));
 // #endregion
 
 // #region force-wrong
-await lock.forceUnlock(); // frees it from a holder that may be at work
+await lock.forceUnlock(); // wrong: its holder may be at work
 // #endregion
 
 // #region force

@@ -6,8 +6,8 @@ import { deadLinks } from "../../site/built-links.js";
 import { copyOf } from "../../site/copies.js";
 import { anchorOf, resolveLink, withBothPictures } from "../../site/links.js";
 import { sections } from "../../site/order.js";
-import { linkTo, pageOf, sidebarOf } from "../../site/pages.js";
-import { tokenize } from "../../site/tokens.js";
+import { linkTo, pageOf, pagesAtTop, sidebarOf } from "../../site/pages.js";
+import { boostDocument, tokenize } from "../../site/search.js";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -54,6 +54,11 @@ describe("the sidebar", () => {
   it("refuses a name in the order without a page", () => {
     const { "docs/guide/leases.md": _, ...others } = documents;
     expect(() => sidebarOf(treeOf(others))).toThrow("not in docs/guide: leases");
+  });
+
+  it("has a page that is in no folder, beside the start", () => {
+    const root = treeOf({ "docs/zh/README.md": "# holdfast\n", "docs/zh/glossary.md": "# 词汇表\n" });
+    expect(pagesAtTop(root, "zh")).toEqual([{ text: "词汇表", link: "/zh/glossary" }]);
   });
 
   it("has of a translation what is there", () => {
@@ -114,6 +119,15 @@ test("a picture for light and dark becomes two, of which the style shows one", (
 test("the search looks up names in code as they are, and Chinese by words", () => {
   expect(tokenize("lease.signal aborts")).toEqual(["lease", "signal", "aborts"]);
   expect(tokenize("分布式锁")).toEqual(["分布", "式", "锁"]);
+});
+
+test("the search shows guides before the reference of the API", () => {
+  const pages = [
+    "/api/holdfast/interfaces/Lock.html#name",
+    "/reference/errors.html",
+    "/guide/leases.html#in-a-log",
+  ];
+  expect(pages.toSorted((a, b) => boostDocument(b) - boostDocument(a))).toEqual(pages.toReversed());
 });
 
 test("a built page may not have a link, an anchor or a picture that is not there", () => {

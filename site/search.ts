@@ -10,3 +10,12 @@ export function tokenize(text: string): string[] {
       /\p{Script=Han}/u.test(part) ? [...segmenter.segment(part)].map(({ segment }) => segment) : [part],
     );
 }
+
+/**
+ * Guides come before what has the same words in the reference of the API, in the internals and in the decisions.
+ * VitePress sends the text of this function to the browser as well.
+ */
+export function boostDocument(page: string): number {
+  if (page.includes("/guide/")) return 2;
+  return /\/(?:api|internals|decisions)\//.test(page) ? 0.5 : 1;
+}
