@@ -14,6 +14,7 @@ export default {
         "test/simulation/defects/{hunt/player,run}.ts",
         "test/types/*.test-d.ts",
         "test/otel/guide/*.ts",
+        "test/support/documents/names.ts",
         "test/support/programs/*.ts",
         "test/runtimes/*",
       ],
@@ -41,6 +42,11 @@ export default {
     },
     runtimes: {
       ignoreDependencies: [".*"],
+    },
+    site: {
+      entry: ["api.mjs"],
+      project: ["**/*.{mjs,ts}", ".vitepress/**/*.ts"],
+      ignoreDependencies: ["typedoc-plugin-markdown"],
     },
     bench: {
       entry: ["main.mjs", "support/worker.mjs"],

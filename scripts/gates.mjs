@@ -48,6 +48,7 @@ const gates = process.argv.includes("--all")
       ["test:servers", ...onOthers, "--suite", "conformance", "--suite", "kinds"],
       ["test:neighbours", "--", "--if-possible"],
       ["test:page"],
+      ["site"],
       ["test:long"],
       ["test:interop", "--", "--if-possible"],
       ["test:nodes"],
