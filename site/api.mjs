@@ -3,16 +3,18 @@
  * Writes the reference of the API as Markdown to build/site/api, from the declarations in dist/: a folder for each subpath of the package.
  * TypeDoc can not read TypeScript 7 yet, so this folder has a compiler of its own.
  */
-import { readFileSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Application, LogLevel } from "typedoc";
+import { fileNameOf, specifierOf, subpaths } from "../scripts/subpaths.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = join(root, "build/site/api");
-/** @type {{ exports: Record<string, { default: { types: string } }> }} */
-const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const subpaths = Object.entries(exports).filter(([subpath]) => subpath !== "./package.json");
+/** What users import, by the name of its declarations. */
+const specifiers = new Map(
+  Object.keys(subpaths).map((subpath) => [fileNameOf(subpath), specifierOf(subpath)]),
+);
 
 /** Options of the plugin, which the types of TypeDoc do not know. */
 const asMarkdown = {
@@ -25,7 +27,7 @@ const asMarkdown = {
 };
 const app = await Application.bootstrapWithPlugins({
   ...asMarkdown,
-  entryPoints: subpaths.map(([, { default: built }]) => join(root, built.types)),
+  entryPoints: [...specifiers.keys()].map((file) => join(root, `dist/esm/${file}.d.ts`)),
   tsconfig: fileURLToPath(new URL("tsconfig.api.json", import.meta.url)),
   name: "API",
   readme: "none",
@@ -41,14 +43,8 @@ const project = await app.convert();
 if (project === undefined) throw new Error("TypeDoc could not read the declarations");
 
 // TypeDoc calls a module by its file.
-const names = new Map(
-  subpaths.map(([subpath, { default: built }]) => [
-    relative("dist/esm", built.types).replace(/\.d\.ts$|\/index\.d\.ts$/g, ""),
-    subpath.replace(/^\./, "holdfast"),
-  ]),
-);
 for (const module of project.children ?? []) {
-  const name = names.get(module.name);
+  const name = specifiers.get(module.name);
   if (name === undefined) throw new Error(`TypeDoc found a module ${module.name} that no subpath has`);
   module.name = name;
 }

@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The projects that are compiled with a check of types: by `npm run types`, and by the tiers whose packages it does not have. */
+/** The projects that are compiled with a check of types: by `npm run types`, by tests, and by the tiers whose packages it does not have. */
 const projects = [
   ...["tsconfig.json", "page/tsconfig.json", "packages/nestjs/tsconfig.json"],
   ...["test/databases/tsconfig.json", "examples/fencing/tsconfig.json", "examples/nestjs/tsconfig.json"],
-  ...["bench/tsconfig.json", "site/tsconfig.json"],
+  ...["bench/tsconfig.json", "site/tsconfig.json", "test/support/documents/tsconfig.json"],
 ];
 
 /** What `npm run test:nest` compiles against each release of Nest. */

@@ -67,6 +67,24 @@ const pagesOfKinds: TidyRule = {
   })),
 };
 
+const README_LINES = 180;
+const GUIDE_LINES = 200;
+const LONG_PAGES: ReadonlySet<string> = new Set(["docs/guide/opentelemetry.md"]);
+
+const staysShort: TidyRule = {
+  promise: `the README has at most ${README_LINES} lines, and a page of the guide ${GUIDE_LINES}`,
+  applies: (path) => path === "README.md" || (path.startsWith("docs/guide/") && !LONG_PAGES.has(path)),
+  problems(text, path) {
+    const most = path === "README.md" ? README_LINES : GUIDE_LINES;
+    const lines = text.replace(/\n$/, "").split("\n").length;
+    return lines > most ? [`has ${lines} lines, and may have ${most}`] : [];
+  },
+  offences: [
+    { path: "README.md", text: "A line.\n".repeat(README_LINES + 1) },
+    { path: "docs/guide/kinds/example.md", text: "A line.\n".repeat(GUIDE_LINES + 1) },
+  ],
+};
+
 const namesNoMachine: TidyRule = {
   promise: "no file names a folder of the machine that it was written on",
   applies: () => true,
@@ -104,6 +122,7 @@ const usesOurWords: TidyRule = {
 export const documentRules: readonly TidyRule[] = [
   linksResolve,
   pagesOfKinds,
+  staysShort,
   namesNoMachine,
   usesOurWords,
   quotesFiles,

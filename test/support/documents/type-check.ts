@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../tidy/tree.js";
+import type { CodeBlock } from "./code-blocks.js";
+
+const IMPORT = /^import\s+(?:(?<names>[^;]*?)\s+from\s+)?"(?<module>[^"]+)";(?: \/\/.*)?$/gm;
+const DECLARATIONS = join(root, "src/memory/fengari.d.ts");
+const COMPILER = join(root, "node_modules/typescript/bin/tsc");
+
+/** A parameter without a type: JavaScript has no other. */
+const UNTYPED_PARAMETER = /error TS7006:/;
+
+/**
+ * What the compiler says of the blocks, by line of their documents. The blocks of a page are nested functions of one module: each sees
+ * what those before it declare, and may declare it anew. `names.ts` declares what pages leave out.
+ */
+export async function typeErrors(blocks: readonly CodeBlock[], folder: string): Promise<string[]> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const paths = [...new Set(blocks.map(({ path }) => path))];
+  const pages = paths.map((path) => blocks.filter((block) => block.path === path));
+  const places = new Map<string, readonly string[]>();
+  for (const [nth, page] of pages.entries()) {
+    const { text, lines } = moduleOf(page);
+    writeFileSync(join(folder, `page-${nth}.ts`), text);
+    places.set(`page-${nth}.ts`, lines);
+  }
+  const config = {
+    extends: join(import.meta.dirname, "tsconfig.json"),
+    include: ["*.ts", join(import.meta.dirname, "names.ts"), DECLARATIONS],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const output = await compile(folder);
+  return output.split("\n").flatMap((complaint) => {
+    if (complaint === "" || complaint.startsWith(" ")) return [];
+    const [, file = "", line = "", message = ""] = /([\w.-]+)\((\d+),\d+\): (.*)$/.exec(complaint) ?? [];
+    const place = places.get(file)?.[Number(line) - 1];
+    if (place?.endsWith(" js") && UNTYPED_PARAMETER.test(complaint)) return [];
+    return [place === undefined ? complaint : `${place}: ${message}`];
+  });
+}
+
+/** The module, and for each of its lines where it is from. */
+function moduleOf(blocks: readonly CodeBlock[]): { text: string; lines: readonly string[] } {
+  const imports = new Set<string>();
+  const body: string[] = [];
+  const places: string[] = [];
+  for (const { path, line, language, code } of blocks) {
+    for (const { groups = {} } of code.matchAll(IMPORT))
+      for (const single of singleImports(groups["names"], groups["module"])) imports.add(single);
+    const left = code.replace(IMPORT, (statement) => statement.replace(/[^\n]/g, ""));
+    const lines = left.trimEnd().split("\n");
+    body.push("void (async () => {", ...lines);
+    places.push("", ...lines.map((_, nth) => `${path}:${line + nth} ${language}`));
+  }
+  const head = [...imports, "export {};"];
+  const text = [...head, ...body, ...blocks.map(() => "});"), ""].join("\n");
+  return { text, lines: [...head.map(() => ""), ...places] };
+}
+
+/** One for each name, since two blocks of a page may import the same. */
+function singleImports(names: string | undefined, module = ""): string[] {
+  if (names === undefined) return [`import "${module}";`];
+  const [, first = "", braces = ""] = /^([^{]*?),?\s*(?:\{(.*)\})?$/s.exec(names) ?? [];
+  const named = braces
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  return [
+    ...(first === "" ? [] : [`import ${first} from "${module}";`]),
+    ...named.map((name) => `import { ${name} } from "${module}";`),
+  ];
+}
+
+function compile(folder: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [COMPILER, "--pretty", "false", "-p", folder], (_error, stdout, stderr) =>
+      resolve(`${stdout}${stderr}`),
+    );
+  });
+}
