@@ -69,11 +69,10 @@ const pagesOfKinds: TidyRule = {
 
 const README_LINES = 180;
 const GUIDE_LINES = 200;
-const LONG_PAGES: ReadonlySet<string> = new Set(["docs/guide/opentelemetry.md"]);
 
 const staysShort: TidyRule = {
   promise: `the README has at most ${README_LINES} lines, and a page of the guide ${GUIDE_LINES}`,
-  applies: (path) => path === "README.md" || (path.startsWith("docs/guide/") && !LONG_PAGES.has(path)),
+  applies: (path) => path === "README.md" || path.startsWith("docs/guide/"),
   problems(text, path) {
     const most = path === "README.md" ? README_LINES : GUIDE_LINES;
     const lines = text.replace(/\n$/, "").split("\n").length;
