@@ -74,9 +74,23 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
     return new LeaseLostError(lock.name, field, reason, heldMs);
   }
 
+  override forget(): void {
+    super.forget();
+    this.#leavesQueue();
+  }
+
   protected ended(loss: LeaseLostError | undefined): void {
     if (loss === undefined) this.stay.remove(this);
-    else this.stay.lost(this, loss);
+    else {
+      this.stay.lost(this, loss);
+      this.#leavesQueue();
+    }
+  }
+
+  /** It ended without a release. After the last hold of its stay, the client leaves the queue of the lock. */
+  #leavesQueue(): void {
+    const { live, lock } = this.stay;
+    if (live.length === 0 && lock.queues) lock.kind.leaveQueue?.(lock);
   }
 
   protected lapsed(): void {

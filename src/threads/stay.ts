@@ -265,7 +265,6 @@ export class Stay extends RenewedStay {
     const { reason, heldMs } = loss;
     this.loss = loss;
     this.remove(hold);
-    if (holdCount === 1 && this.lock.queues) this.lock.kind.leaveQueue?.(this.lock);
     this.#custody.tellLoss({ key: this.key, kind: this.lock.kind.name }, reason);
     if (events.leaseLost.hasSubscribers)
       events.leaseLost.publish({ ...hold.about, reason, heldMs, holdCount });

@@ -265,7 +265,7 @@ async function waiting<T>(
 
 /** Permits may be lost because others have their ids, or with their semaphore, which may end while an answer is on its way. */
 function explainsLoss(watch: LeasedPermits, ids: readonly string[], error: unknown): boolean {
-  if (error instanceof UnavailableError && error.message.includes("before it was of use"))
+  if (error instanceof UnavailableError && error.message.includes("before it could be used"))
     return watch.settings.ttlMs !== undefined;
   const loss = error instanceof NotHeldError ? error.cause : error;
   if (!(loss instanceof LeaseLostError)) return false;

@@ -262,8 +262,8 @@ export const waitingQueueDefects: readonly Defect[] = [
     kinds: KINDS,
     edits: [
       {
-        file: "src/threads/stay.ts",
-        find: "if (holdCount === 1 && this.lock.queues) this.lock.kind.leaveQueue?.(this.lock);",
+        file: "src/threads/hold.ts",
+        find: "if (live.length === 0 && lock.queues) lock.kind.leaveQueue?.(lock);",
         replace: "",
       },
     ],
