@@ -13,7 +13,7 @@ import {
 
 const { a, b } = actors("permit-expirable-semaphore");
 const GONE = "Permits of a semaphore whose key is gone";
-const RETURNS_SOONER = "A lease of a permit that is made to end sooner";
+const RETURNS_SOONER = "Shortening the lease of a permit";
 const counts = [b("availablePermits"), b("acquiredPermits"), b("getPermits")];
 
 export const permitScenarios: readonly SynchronizerScenario[] = [
@@ -230,7 +230,7 @@ export const permitScenarios: readonly SynchronizerScenario[] = [
       a(
         "tryRelease",
         { permitIds: ["<1>", "<2>"] },
-        { ...told(2), row: "Several ids, of which a lease has ended", keys: holds(2) },
+        { ...told(2), row: "Releasing several ids, if the lease of one has ended", keys: holds(2) },
       ),
     ],
   },

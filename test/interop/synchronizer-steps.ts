@@ -81,7 +81,7 @@ export function holds(available: number, ttlMs = -1): RecordedKeys {
 export const CHANGES = "Adding and draining";
 
 /** Ours tells nobody. */
-export const untold: Difference = { row: "Messages to those who wait", messages: [] };
+export const untold: Difference = { row: "Messages to waiters", messages: [] };
 
 /** Ours tells of so many permits. */
 export function told(available: number): Difference {
