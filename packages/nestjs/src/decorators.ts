@@ -109,7 +109,7 @@ export function RunOnce(
       );
     if (typeof method !== "function" || method.length > 0)
       throw new TypeError(
-        `RunOnce is for methods without arguments, which a scheduler calls: ${job} has arguments`,
+        `RunOnce is for methods without arguments, which a scheduler calls: ${job} is not such a method`,
       );
     const value = async function (this: object): Promise<unknown> {
       const run = () => Reflect.apply(method, this, []) as Promise<unknown>;

@@ -155,7 +155,7 @@ test.each([
   const decorate = RunOnce({ gridMs: 1_000 }) as MethodDecorator;
   expect(() => decorate(Reports.prototype, "nightly", { value } as TypedPropertyDescriptor<unknown>)).toThrow(
     new TypeError(
-      "RunOnce is for methods without arguments, which a scheduler calls: Reports.nightly is none",
+      "RunOnce is for methods without arguments, which a scheduler calls: Reports.nightly is not such a method",
     ),
   );
 });
