@@ -16,6 +16,6 @@ export async function deposit(work) {
 
 export async function end() {
   await holdfast.close();
-  await redis.quit();
+  redis.disconnect();
 }
 // #endregion
