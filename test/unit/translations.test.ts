@@ -63,7 +63,7 @@ describe("a translation", () => {
   });
 
   it("may change its words, and so may the English page", () => {
-    expect(found("translated", "每条命令一百个", "每条命令处理一百个")).toEqual([]);
+    expect(found("translated", "每条命令一百把", "每条命令处理一百把")).toEqual([]);
     expect(found("original", "Use this for work of unknown length.", "For work of unknown length.")).toEqual(
       [],
     );

@@ -68,7 +68,7 @@ describe("holdfast ls", () => {
     ]);
     expect(err).toBe(
       "holdfast: 3 locks, from presence (2 clients) and channels\n" +
-        "holdfast: not listed: short holds, and those of JVMs, without a waiter; --scan finds them\n",
+        "holdfast: not listed: short holds, and those of JVMs and of clients without presence, without a waiter; --scan finds them\n",
     );
   });
 

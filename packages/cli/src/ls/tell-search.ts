@@ -77,6 +77,8 @@ function tellCount(shown: number, found: number): string {
 function tellBlindness(sources: readonly LockSource[]): string | undefined {
   if (sources.includes("scan"))
     return "not listed: plain semaphores and latches without a waiter; show finds them by name";
-  const whose = sources.includes("presence") ? "short holds, and those of JVMs," : "locks";
+  const whose = sources.includes("presence")
+    ? "short holds, and those of JVMs and of clients without presence,"
+    : "locks";
   return `not listed: ${whose} without a waiter; --scan finds them`;
 }
