@@ -55,21 +55,21 @@ function joint(title: string, one: Task, other: Task): SceneDefinition {
 /** Locks of the other kinds, taken together. */
 export const JOINT_SCENES: readonly SceneDefinition[] = [
   ...(["fair", "read-write", "fair read-write"] as const).flatMap((kind) => [
-    joint(`two lock two of kind ${kind}`, both(kind), both(kind)),
-    joint(`one tries two of kind ${kind}, one locks the second`, tryingBoth(kind), second(kind)),
-    joint(`one locks two of kind ${kind}, one locks the second`, both(kind), second(kind)),
+    joint(`two calls lock two ${kind} locks`, both(kind), both(kind)),
+    joint(`one call tries two ${kind} locks, one locks the second`, tryingBoth(kind), second(kind)),
+    joint(`one call locks two ${kind} locks, one locks the second`, both(kind), second(kind)),
     {
-      name: `multi: one enters two of kind ${kind} again and again`,
+      name: `multi: one call enters two ${kind} locks again and again`,
       kind: "multi",
       processes: [[againAndAgain(kind)]],
       bound: PLAIN,
     },
   ]),
   ...(["read-write", "fair read-write"] as const).flatMap((kind) => [
-    joint(`two read two of kind ${kind}`, both(kind, "read"), both(kind, "read")),
-    joint(`one reads two of kind ${kind}, one writes the second`, both(kind, "read"), second(kind)),
+    joint(`two calls read two ${kind} locks`, both(kind, "read"), both(kind, "read")),
+    joint(`one call reads two ${kind} locks, one writes the second`, both(kind, "read"), second(kind)),
     joint(
-      `one tries to read two of kind ${kind}, one writes the second`,
+      `one call tries to read two ${kind} locks, one writes the second`,
       tryingBoth(kind, "read"),
       second(kind),
     ),

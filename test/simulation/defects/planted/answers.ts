@@ -4,7 +4,7 @@ import type { Defect } from "../defect.js";
 export const answerDefects: readonly Defect[] = [
   {
     name: "holder-counted-once",
-    promise: "The hold count is that of Redis.",
+    promise: "The hold count is the count in Redis.",
     shows: "A path has entered a lock more than once, and asks how often.",
     origin: "simulation.md",
     edits: [
@@ -17,7 +17,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "count-of-the-client",
-    promise: "The hold count is that of Redis, not what the client believes.",
+    promise: "The hold count is the count in Redis, not the count that the client believes.",
     shows: "A hold was removed by force, and its client has not heard of that yet when it asks.",
     origin: "simulation.md",
     edits: [
@@ -30,7 +30,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "writers-are-readers",
-    promise: "isLocked of a read lock tells whether somebody reads.",
+    promise: "isLocked of a read lock says whether the lock has a reader.",
     shows: "A writer has the lock, and its read lock is asked about.",
     origin: "simulation.md",
     kinds: ["read-write", "fair read-write"],
@@ -44,7 +44,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "mode-is-a-holder",
-    promise: "inspect() tells the holders that Redis has, and nothing else.",
+    promise: "inspect() returns the holders that Redis has, and no others.",
     shows: "A read-write lock is held.",
     origin: "simulation.md",
     edits: [
@@ -57,7 +57,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "inner-counts-as-first",
-    promise: "lease.holdCount tells how often its thread has the lock.",
+    promise: "lease.holdCount says how often its thread has the lock.",
     shows: "A path enters the lock that it holds.",
     origin: "simulation.md",
     edits: [
@@ -70,7 +70,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "contended-by-its-own",
-    promise: "The event of a contended lock tells who has it.",
+    promise: "The event of a contended lock names the holder.",
     shows: "The first attempt of a call finds the lock held.",
     origin: "simulation.md",
     edits: [
@@ -83,7 +83,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "told-as-acquired-twice",
-    promise: "The event of an acquisition tells the one that was made.",
+    promise: "The event of an acquisition describes that acquisition.",
     shows: "A call gets its lock while somebody listens.",
     origin: "simulation.md",
     edits: [
@@ -96,7 +96,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "renewal-told-as-failed",
-    promise: "The event of a failed renewal tells of one that failed.",
+    promise: "The event of a failed renewal names a renewal that failed.",
     shows: "A renewal is answered while somebody listens.",
     origin: "simulation.md",
     edits: [
@@ -110,7 +110,7 @@ export const answerDefects: readonly Defect[] = [
   },
   {
     name: "renewal-under-way-blamed",
-    promise: 'A lease that is renewed no more is lost as "expired".',
+    promise: 'A lease that is not renewed any more is lost as "expired".',
     shows: "A renewal is under way as its permits are given another lease, and its answer is left aside.",
     origin: "own-39",
     edits: [

@@ -7,7 +7,7 @@ const PERMITS = ["permit semaphore"] as const;
 export const blindSpotDefects: readonly Defect[] = [
   {
     name: "copy-of-a-later-question",
-    promise: "A late copy of any question about a fair lock leaves a lease alone that was extended since.",
+    promise: "A late copy of any question for a fair lock does not change a lease that was extended since.",
     shows:
       "The holder dies; the first waiter asks by itself, twice without knowing, extends its lease, and then the second copy arrives.",
     kinds: FAIR,
@@ -35,7 +35,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "one-lease-of-several-relet",
-    promise: "Every lease whose permits get a new end knows of it.",
+    promise: "Every lease whose permits get a new end takes over this end.",
     shows: "updateLeaseTime names permits of two leases of its client, and makes both shorter.",
     kinds: PERMITS,
     edits: [
@@ -48,7 +48,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "one-lease-of-several-released",
-    promise: "Permits that were released by their ids are held by no lease.",
+    promise: "No lease holds permits that were released by their ids.",
     shows: "A release names permits of two leases of its client.",
     kinds: PERMITS,
     edits: [
@@ -61,7 +61,8 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "retaken-for-a-whole-lease",
-    promise: "A server that gives its part of a red lock later keeps it for no longer than the others.",
+    promise:
+      "A server that gives its part of a red lock later keeps the part for no longer than the other servers.",
     shows: "A member of a red lock with a fixed lease is taken in the background.",
     kinds: ["red"],
     edits: [
@@ -79,7 +80,8 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "retaken-with-the-usual-watchdog",
-    promise: "A server that gives its part of a red lock later keeps it for as long as the call has asked.",
+    promise:
+      "A server that gives its part of a red lock later keeps the part for as long as the call has asked.",
     shows: "A member of a red lock is taken in the background for a call with a shorter watchdogMs.",
     kinds: ["red"],
     edits: [
@@ -105,7 +107,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "acquired-told-again",
-    promise: "What the beats of a client tell adds up to what it has acquired.",
+    promise: "The counts in the beats of a client add up to its acquisitions.",
     shows: "A client with presence acquires something, and tells twice.",
     edits: [
       {
@@ -117,7 +119,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "counted-in-vain",
-    promise: "What could not be told is told with the next beat.",
+    promise: "Counts that a beat could not report are in the next beat.",
     shows: "A beat of a client with presence fails after a call was refused.",
     edits: [
       {
@@ -129,7 +131,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "losses-uncounted",
-    promise: "The beats of a client tell each loss.",
+    promise: "The beats of a client count each loss.",
     shows: "A client with presence loses two holds between two beats.",
     edits: [
       {
@@ -141,7 +143,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "readers-one-by-one",
-    promise: "A reader enters beside the readers that are there.",
+    promise: "A reader enters beside other readers.",
     shows: "Two calls of one client want to read, and a writer leaves.",
     kinds: ["read-write", "fair read-write"],
     edits: [
@@ -154,7 +156,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "made-at-close",
-    promise: "A semaphore has no more permits after a client was closed than before.",
+    promise: "Closing a client does not raise the number of permits of a semaphore.",
     shows: "A client is closed with releaseHeld while a body runs with permits.",
     kinds: ["semaphore"],
     edits: [
@@ -167,7 +169,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "news-during-a-step",
-    promise: "What is asked for while a reconciler waits for an answer is done as well.",
+    promise: "A request that comes while a reconciler waits for an answer is carried out as well.",
     shows: "A hold is given back while the reconciler of its stay has a command under way.",
     edits: [
       {
@@ -180,7 +182,8 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "given-back-while-named",
-    promise: "A lost hold that is given back while its name is being written does not stay taken.",
+    promise:
+      "The lock of a lost hold that is given back while its name is being written does not stay taken.",
     shows:
       "A lock is handed over; the answer to its naming is late, so that the new hold runs out; its program releases it meanwhile.",
     kinds: ["lock", "non-reentrant"],
@@ -194,7 +197,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "group-key-not-kept",
-    promise: "The clients of a group can be found for as long as one of them tells.",
+    promise: "The clients of a group can be found for as long as one of them reports.",
     shows: "A client tells its group more than once.",
     edits: [
       {

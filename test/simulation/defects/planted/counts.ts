@@ -7,7 +7,7 @@ const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 export const countDefects: readonly Defect[] = [
   {
     name: "answers-not-remembered",
-    promise: "A change of a number has its effect once, however often it arrives.",
+    promise: "A change of a count has its effect once, however often it arrives.",
     shows: "The answer to an acquisition, a release or a countdown is lost, and it is sent again.",
     origin: "wire-S25",
     kinds: COUNTS,
@@ -50,7 +50,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "deadline-of-another-clock",
-    promise: "A late copy of a release counts once also after another server has taken over.",
+    promise: "A late copy of a release counts once, even after another server has taken over.",
     shows:
       "A failover to a server whose clock is behind; the answer is forgotten too early, and the copy arrives.",
     origin: "own-2",
@@ -65,7 +65,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "release-given-up",
-    promise: "A release of permits without an answer is tried on.",
+    promise: "A release of permits without an answer is retried.",
     shows: "A release is not answered in time, and never arrives.",
     kinds: BOTH,
     edits: [
@@ -78,7 +78,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "countdown-given-up",
-    promise: "A countdown without an answer is tried on, and the latch opens.",
+    promise: "A countdown without an answer is retried, and the latch opens.",
     shows: "A countdown is not answered in time, and never arrives.",
     kinds: ["latch"],
     edits: [
@@ -104,7 +104,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "latch-tells-the-first",
-    promise: "Everybody who waits for a latch goes on when it opens.",
+    promise: "Every waiter of a latch goes on when the latch opens.",
     shows: "Several tasks of a process wait for a latch, and only the first is told.",
     origin: "B25",
     kinds: ["latch"],

@@ -6,7 +6,7 @@ const FAIR = ["fair", "non-reentrant fair"] as const;
 export const fairDefects: readonly Defect[] = [
   {
     name: "grant-of-an-older-stay",
-    promise: "A message about a grant lets nobody in who has given that grant back.",
+    promise: "A message about a grant lets no waiter in that has given that grant back.",
     shows:
       "A waiter with a short lease is granted the lock and asks before it hears of that, takes the lock too late, gives it back, and stands in the queue again within one millisecond; then the message arrives.",
     origin: "own-1",
@@ -58,7 +58,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-heard-by-all",
-    promise: "A message about a grant lets nobody in but the waiter that it names.",
+    promise: "A message about a grant lets only the waiter in that it names.",
     shows: "Several calls of one client wait, and one of them is granted the lock.",
     kinds: FAIR,
     edits: [
@@ -87,7 +87,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-to-a-chosen-id",
-    promise: "A grant of an older stay under a chosen id lets no later one in.",
+    promise: "A grant of an older stay under a chosen id lets no later stay in.",
     shows:
       "A waiter under a chosen id gives up as it is granted; the id waits again, and the message arrives.",
     origin: "R4",
@@ -130,7 +130,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-prolongs-fixed-lease",
-    promise: "A fixed lease that began with a grant ends when it was to.",
+    promise: "A fixed lease that began with a grant ends on time.",
     shows: "A waiter with a fixed lease is granted the lock, confirms it late, and believes it from then on.",
     kinds: FAIR,
     edits: [
@@ -143,7 +143,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-without-ttl",
-    promise: "A lock that was granted to a dead waiter falls to the next one.",
+    promise: "A lock that was granted to a dead waiter goes to the next waiter.",
     shows: "The process of the next in the queue is killed when it is granted the lock.",
     origin: "R23",
     kinds: FAIR,
@@ -170,7 +170,8 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "lost-grant-not-asked-for",
-    promise: "A waiter whose grant was not heard of learns it from its next sign of life.",
+    promise:
+      "A waiter that missed the message about its grant learns of the grant from its next sign of life.",
     shows: "The message about a grant is lost; the sign of life tells of it, and nobody asks.",
     origin: "R23",
     kinds: FAIR,
@@ -184,7 +185,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "no-signs-of-life",
-    promise: "A live waiter keeps its place, and no lost message costs it.",
+    promise: "A live waiter keeps its place, even if a message is lost.",
     shows:
       "A waiter stands behind a hold that lasts longer than it is believed alive, and is thrown out unseen.",
     origin: "wire-L6",
@@ -199,7 +200,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "dead-when-it-comes",
-    promise: "Those who wait enter in their order.",
+    promise: "Waiters enter in their order.",
     shows: "A waiter that has just come is taken for dead when the lock is passed on, and loses its place.",
     origin: "B9",
     kinds: FAIR,
@@ -232,7 +233,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "jumps-the-queue",
-    promise: "A newcomer does not pass those who wait.",
+    promise: "A newcomer does not pass the waiters.",
     shows: "The grant of a dead waiter has run out, or a JVM is told to come, and a newcomer asks first.",
     kinds: FAIR,
     edits: [
@@ -245,7 +246,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "queue-never-ends",
-    promise: "The queue of a fair lock goes when the last who waited is long dead.",
+    promise: "The queue of a fair lock is deleted when its last waiter is long dead.",
     shows: "The processes of all who wait are killed, and the name is never used again.",
     origin: "own-3",
     kinds: FAIR,
@@ -259,7 +260,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "each-of-ours-adds",
-    promise: "A JVM that waits behind ours is not taken for alive for longer than it is.",
+    promise: "A dead JVM that waits behind clients of holdfast is soon treated as dead.",
     shows: "Several of ours stand before a JVM that dies while it waits.",
     origin: "own-4",
     kinds: FAIR,
@@ -273,7 +274,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "granted-past-replicas",
-    promise: "Where replicas are required, nobody enters on a write that none has acknowledged.",
+    promise: "If replicas are required, no call enters by a write that no replica has acknowledged.",
     shows:
       "A fair lock is granted, its master fails before a replica has that, and another enters at the new one.",
     origin: "R5",

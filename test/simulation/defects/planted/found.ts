@@ -8,7 +8,7 @@ const BOTH = ["semaphore", "permit semaphore"] as const;
 export const foundDefects: readonly Defect[] = [
   {
     name: "place-outlives-clean-up",
-    promise: "The place of a call that gave up waiting for a fair lock is given the lock for nobody.",
+    promise: "A fair lock is not given to the place of a call that gave up.",
     shows:
       "A waiter with a short lease gives up while its server refuses writes, or is out of reach, for seconds.",
     origin: "own-35",
@@ -23,7 +23,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "take-back-waited-for",
-    promise: "A call ends when its waitMs are over, whatever it has to give back.",
+    promise: "A call ends when its waitMs is over, even if it has something to give back.",
     shows: "A lock comes too late to be of use, and the server does not answer while it is given back.",
     origin: "own-36",
     edits: [
@@ -36,7 +36,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "freed-before-its-answer",
-    promise: "The client that has freed a lock by force believes in none of the holds that it freed.",
+    promise: "A client that has freed a lock by force believes in none of the freed holds.",
     shows:
       "A call is given the lock, its client frees it by force, and the answer of the call comes after that.",
     origin: "own-37",
@@ -66,7 +66,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "resent-and-refused",
-    promise: "What may have been carried out before it was refused is cleaned up behind.",
+    promise: "A refused command that may have run before is cleaned up.",
     shows:
       "A Redis client sends a call again on a new connection, where it is refused, and the first copy arrives.",
     origin: "own-40",
@@ -80,7 +80,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "reader-leaves-amid-a-move",
-    promise: "A reader that leaves does not free the lock from others, while its slot moves as well.",
+    promise: "A reader that leaves while the slot moves does not free the lock from other readers.",
     shows:
       "Of two readers one leaves when the key of the lock has moved, and that of the other's hold has not.",
     origin: "own-42",
@@ -101,7 +101,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "pause-ended-by-an-old-wake",
-    promise: "Calls for a multi lock that get in each other's way tell themselves apart by pauses.",
+    promise: "Pauses of different length let calls for a multi lock that block each other go on.",
     shows: "Calls of one client far from the server wake each other while they try.",
     origin: "own-44",
     kinds: ["multi"],
@@ -109,7 +109,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "late-answer-tells-the-time",
-    promise: "Calls under a chosen id wait for a failed one no longer than until no copy of it can come.",
+    promise:
+      "A call under a chosen id waits for a failed call only until no copy of that call's commands can arrive.",
     shows:
       "A server stands still, answers what was given up long ago, and the deadlines made by that are far too late.",
     origin: "own-45",
@@ -135,7 +136,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "prolonged-by-an-older-renewal",
-    promise: "Nobody believes in a hold for longer than Redis keeps it.",
+    promise: "A hold is believed for no longer than Redis keeps it.",
     shows:
       "A reader enters once more while a renewal of its other hold is under way, and the answers come in this order.",
     origin: "own-46",
@@ -150,7 +151,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "copy-of-what-was-freed",
-    promise: "A late copy of an acquisition does not take a lock for nobody.",
+    promise: "A late copy of an acquisition does not take a lock for a call that has ended.",
     shows: "A hold whose acquisition was sent twice is freed by force, and then released.",
     origin: "own-47",
     kinds: ["lock", "non-reentrant", "fenced", "spin"],
@@ -164,7 +165,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "grant-of-what-was-freed",
-    promise: "The client that has freed a fair lock by force lets no waiter of its own in by an older grant.",
+    promise: "A client that has freed a fair lock by force lets none of its waiters in by an older grant.",
     shows: "A waiter is given the lock, its client frees that by force, and then the message arrives.",
     origin: "own-48",
     kinds: FAIR,
@@ -178,7 +179,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "lost-beside-a-release",
-    promise: "A lost lease that was given back does not stay taken.",
+    promise: "The lock of a lost lease that was given back does not stay taken.",
     shows: "A lease is over and given back while an inner hold of its thread is under way.",
     origin: "own-49",
     kinds: ["lock", "fenced", "fair"],
@@ -192,7 +193,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "own-reads-displaced",
-    promise: "A lease is lost as stolen only where somebody has taken it.",
+    promise: "A lease is lost as stolen only if its lock was taken.",
     shows:
       "Under one chosen id a second write is answered while the first is on its way back, beside a read.",
     origin: "own-50",
@@ -207,7 +208,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "place-of-an-older-hold",
-    promise: "With require nobody believes in what too few replicas of its server have.",
+    promise: "With require, no client believes in a hold that too few replicas of its server have.",
     shows: "A slot moves, a hold is lost by that, one more of its thread is taken, and the slot moves back.",
     origin: "own-51",
     topologies: ["cluster"],
@@ -221,7 +222,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "taken-away-with-another",
-    promise: "A lease is lost as stolen only where somebody has taken it.",
+    promise: "A lease is lost as stolen only if its lock was taken.",
     shows:
       "One release takes two holds away, its answer is lost, and the rest runs out before the second release is sent.",
     origin: "own-52",
@@ -236,7 +237,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "copies-outlive-the-clean-up",
-    promise: "Who believes in a lock has it.",
+    promise: "A client that believes in a lock has it.",
     shows:
       "A release is tried for longer than a lease, its copy comes later, and another hold keeps the stay alive.",
     origin: "own-53",
@@ -255,7 +256,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "nothing-done-is-not-remembered",
-    promise: "A request about permits has its effect once, whatever it was answered first.",
+    promise: "A request for permits has its effect once, whatever its first answer was.",
     shows:
       "A full server drains nothing, has room again, and then the copy arrives that was sent on an older connection.",
     origin: "own-56",
@@ -270,7 +271,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "earlier-call-heard-later",
-    promise: "A lease is lost as stolen only where somebody has taken it.",
+    promise: "A lease is lost as stolen only if its lock was taken.",
     shows: "What was given first is freed by force, and heard after what was given next.",
     origin: "own-57",
     edits: [
@@ -283,7 +284,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "entered-while-it-is-freed",
-    promise: "Who believes in a lock has it.",
+    promise: "A client that believes in a lock has it.",
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-60",
     kinds: ["lock"],
@@ -297,7 +298,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "heir-that-gives-back",
-    promise: "A hold that nobody has is not renewed.",
+    promise: "A hold without an owner is not renewed.",
     shows:
       "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
     origin: "own-55",
@@ -312,7 +313,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "copy-shortens-another-read",
-    promise: "Nobody believes in a read lock for longer than Redis keeps it.",
+    promise: "A read lock is believed for no longer than Redis keeps it.",
     shows:
       "A reader gives its first hold back, and a late copy of that one's acquisition comes while it has another.",
     origin: "own-58",
@@ -346,7 +347,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "held-up-answer-tells-the-time",
-    promise: "Calls under a chosen id wait for a failed one no longer than until no copy of it can come.",
+    promise:
+      "A call under a chosen id waits for a failed call only until no copy of that call's commands can arrive.",
     shows: "A process stands still between making up a command and sending it, and the next one fails.",
     origin: "own-61",
     edits: [
@@ -359,7 +361,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "late-question-was-asked-once",
-    promise: "Nobody is inside a fair lock beside another.",
+    promise: "A fair lock has one holder at a time.",
     shows:
       "A question is resent, puts its field into the queue again, and comes too late in the end; then an old grant is heard.",
     origin: "own-63",
@@ -374,7 +376,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "forced-without-a-pause",
-    promise: "What a call sends is bounded, also where servers say different things.",
+    promise: "The number of commands of a call is bounded, even if servers give different answers.",
     shows:
       "Amid a failover the lock is looked at on the new master, and its holders are others on the old one.",
     origin: "own-64",
@@ -389,7 +391,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "release-cuts-short-what-it-counts",
-    promise: "A hold that its owner is giving back is not told as stolen.",
+    promise: "A hold that its owner is giving back is not reported as stolen.",
     shows:
       "Of three holds of a thread two are released at once, the first answer is lost, and the third one runs out.",
     origin: "own-66",

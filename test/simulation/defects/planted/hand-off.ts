@@ -6,7 +6,8 @@ const HANDED = ["lock", "non-reentrant", "multi"] as const;
 export const handOffDefects: readonly Defect[] = [
   {
     name: "hand-off-past-its-trust",
-    promise: "Who is handed a lock believes it only for as long as the one before, until Redis knows.",
+    promise:
+      "A call that is handed a lock believes in it only for as long as the holder before it, until Redis knows.",
     shows:
       "A lock is handed over, and the client is cut off before Redis is told, for longer than the lease.",
     origin: "simulation.md",
@@ -21,7 +22,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "hand-off-when-cancelled",
-    promise: "A lock that was handed to a call that is just cancelled goes on to the next.",
+    promise: "A lock that is handed to a call at the moment of its cancellation goes on to the next.",
     shows: "A signal aborts in the moment in which the lock is handed to its call.",
     origin: "B37",
     kinds: HANDED,
@@ -35,7 +36,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "successor-made-of-nothing",
-    promise: "A lock that was lost is not taken back for the one to whom it was handed.",
+    promise: "A lost lock is not taken again for the call that it was handed to.",
     shows: "A lock is freed by force or runs out, another enters, and then Redis is told of the successor.",
     origin: "R14",
     kinds: HANDED,
@@ -50,7 +51,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "unnamed-successor-not-freed",
-    promise: "A lock that was handed over and is released before Redis knows is free.",
+    promise: "A lock that was handed over and is released before Redis knows its holder is free.",
     shows: "Two calls follow each other faster than Redis is told; the second releases.",
     origin: "R14",
     kinds: HANDED,
@@ -64,7 +65,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "successor-named-by-another",
-    promise: "Redis names the one who has the lock.",
+    promise: "Redis has the field of the actual holder.",
     shows: "A lock passes on once more while Redis is told of the one before.",
     kinds: HANDED,
     edits: [
@@ -118,7 +119,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "repeat-answers-no-token",
-    promise: "A fenced acquisition that was repeated tells the token that was drawn.",
+    promise: "A repeated fenced acquisition returns the token that was drawn.",
     shows: "The answer to a fenced acquisition is lost, and the repeat finds the lock taken by itself.",
     origin: "wire-S11",
     kinds: ["fenced"],

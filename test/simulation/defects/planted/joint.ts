@@ -18,7 +18,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "multi-held-by-one",
-    promise: "A multi lease is held while all of its locks are.",
+    promise: "A multi lease is held only while all of its locks are held.",
     shows:
       "One lock of several is freed by force or runs out, another takes it, and the joint lease says that it is held.",
     origin: "wire-S16",
@@ -60,7 +60,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "red-attempt-kept",
-    promise: "A red lock that missed its majority gives back what it had.",
+    promise: "A red lock that missed its majority gives its parts back.",
     shows: "Two split the servers between them, and neither lets go.",
     origin: "B18",
     kinds: ["red"],
@@ -74,7 +74,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "retaken-after-release",
-    promise: "A red lock that was released is free on all of its servers.",
+    promise: "A released red lock is free on all of its servers.",
     shows: "A missing server is taken again while the lease is released, and keeps the lock.",
     kinds: ["red"],
     edits: [
@@ -92,7 +92,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "joint-loss-not-final",
-    promise: "What is left of a lost joint lease does not stay taken.",
+    promise: "The remaining locks of a lost joint lease do not stay taken.",
     shows:
       "A joint lease is lost with one of its locks, and is never released: the others are renewed for ever.",
     kinds: ["multi", "red"],
@@ -106,7 +106,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "together-not-undone",
-    promise: "Locks that were asked for together and not answered are undone together.",
+    promise: "An unanswered request for several locks is undone for all of them.",
     shows: "A multi acquisition arrives, its answers are lost, and its call gives up.",
     origin: "R2",
     kinds: ["multi", "lock"],
@@ -120,7 +120,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "joint-release-tells-otherwise",
-    promise: "The release that finds a joint lease lost tells of it as the lease and its signal do.",
+    promise: "A release that finds a joint lease lost reports the same reason as the lease and its signal.",
     shows: "One of its locks has run out or was freed by force, and only the release finds that.",
     origin: "own-41",
     kinds: ["multi", "red"],
@@ -149,7 +149,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "red-turn-not-waited-for",
-    promise: "A call for a red lock under a chosen id waits for the call before it under that id.",
+    promise: "A call for a red lock under a chosen id waits for the earlier call under that id.",
     shows: "Two tasks ask for a red lock under one id, and the second may not wait.",
     origin: "own-113",
     kinds: ["red"],

@@ -36,7 +36,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "rest-of-a-late-release-kept",
-    promise: "A release of permits that is tried on gives back what is left of them.",
+    promise: "A retried release of permits gives the remaining permits back.",
     shows: "A release of several permits is not answered, and one of them is lost before it is tried again.",
     origin: "own-34",
     kinds: ["permit semaphore"],
@@ -51,7 +51,7 @@ export const permitDefects: readonly Defect[] = [
   {
     name: "given-up-with-one-that-ended",
     promise:
-      "Permits that a lease has given up for a release by their ids come back, though others of the ids are gone.",
+      "A release by ids gives back the permits that a lease has given up for it, even if other permits of the ids are gone.",
     shows:
       "A release by ids of several leases is not answered, and one of these ends before it is tried again.",
     origin: "own-112",
@@ -94,7 +94,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "unknown-grant-kept",
-    promise: "Permits whose grant was not heard of come back.",
+    promise: "Permits whose grant was not answered come back.",
     shows: "An acquisition is carried out, and its call gives up without an answer.",
     origin: "wire-S10",
     kinds: BOTH,
@@ -122,7 +122,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "one-permit-too-many",
-    promise: "Permits that have run out come back, and no others.",
+    promise: "Only permits that have run out come back.",
     shows: "The lease of one permit ends while another is held, and somebody asks.",
     origin: "simulation.md",
     kinds: ["permit semaphore"],
@@ -136,7 +136,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "expired-permits-kept",
-    promise: "Permits whose lease has ended come back to those who wait.",
+    promise: "Permits whose lease has ended go to the waiters.",
     shows: "A holder of leased permits dies, and others want them.",
     origin: "B27",
     kinds: ["permit semaphore"],
@@ -150,7 +150,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "expired-permit-released",
-    promise: "Releasing permits whose lease has ended is told as such.",
+    promise: "The release of permits whose lease has ended reports that it has ended.",
     shows: "A lease ends, nobody asks for permits, and its holder releases.",
     origin: "B27",
     kinds: ["permit semaphore"],
@@ -178,7 +178,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "repeated-permit-trusted-anew",
-    promise: "Permits whose grant was repeated are believed for no longer than they are leased.",
+    promise: "Permits are believed for no longer than their lease, even if their grant was repeated.",
     shows: "The answer to a grant is lost, and the repeat is sent late in a short lease.",
     origin: "R3",
     kinds: ["permit semaphore"],
@@ -193,7 +193,8 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "new-lease-not-doubted",
-    promise: "Permits whose lease is being set anew are believed for the shorter of both.",
+    promise:
+      "While the lease of permits is being changed, the permits are believed for the shorter of the two leases.",
     shows: "updateLeaseTime with a shorter lease is carried out, and its answer is delayed or lost.",
     kinds: ["permit semaphore"],
     edits: [
@@ -206,14 +207,14 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "overlapping-new-leases",
-    promise: "Of several new leases under way at once the shortest is believed.",
+    promise: "If several new leases for permits are under way at once, the shortest is believed.",
     shows: "Two updateLeaseTime calls overlap, and Redis carries them out in the other order.",
     kinds: ["permit semaphore"],
     edits: [{ file: "src/threads/changeable-trust.ts", find: "this.doubts?.cap(doubt.end);", replace: "" }],
   },
   {
     name: "part-released-is-stolen",
-    promise: "Permits that are held are not told as stolen since others of their lease were released.",
+    promise: "Held permits are not reported as stolen because other permits of their lease were released.",
     shows: "Some permits of a lease are released by their ids while a renewal of all is under way.",
     origin: "B22",
     kinds: ["permit semaphore"],
@@ -227,7 +228,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "saved-for-ever",
-    promise: "Permits that were saved up for a dead waiter come back to the others.",
+    promise: "Permits that were saved up for a dead waiter go to the others.",
     shows: "A waiter for several permits has some saved up, and its process is killed.",
     kinds: BOTH,
     edits: [
@@ -272,7 +273,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "turn-taken-by-others",
-    promise: "Clients that wait leave their permits to those that were told their turn before them.",
+    promise: "Waiting clients leave permits to the clients that were told their turn before them.",
     shows: "A client comes back for permits that it has just given to another one.",
     kinds: BOTH,
     edits: [

@@ -6,7 +6,7 @@ const PAIRS = ["read-write", "fair read-write"] as const;
 export const readWriteDefects: readonly Defect[] = [
   {
     name: "reader-keys-not-renewed",
-    promise: "A reader that is renewed keeps writers out.",
+    promise: "A renewed read hold keeps writers out.",
     shows: "A reader holds for longer than a lease, and the release of another finds none of its keys.",
     kinds: PAIRS,
     edits: [
@@ -52,7 +52,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "read-after-write-lost",
-    promise: "A writer that reads as well goes on reading when it has released the write lock.",
+    promise: "A writer that also reads keeps its read hold when it has released the write lock.",
     shows: "A writer takes the read lock, releases the write lock, and another writes.",
     origin: "B29",
     kinds: PAIRS,
@@ -81,7 +81,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "guest-of-a-lost-write",
-    promise: "Nobody reads on the strength of a write hold that is lost.",
+    promise: "A lost write hold lets no call read.",
     shows:
       "The write hold of a path is freed by force or runs out, another writes, and the path asks to read.",
     kinds: PAIRS,
@@ -95,7 +95,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "downgrade-tells-nobody",
-    promise: "Readers that wait come in as soon as a writer only reads.",
+    promise: "Waiting readers enter as soon as a writer only reads.",
     shows: "A writer releases its write lock and goes on reading, and readers wait elsewhere.",
     origin: "wire-L11",
     kinds: PAIRS,
@@ -109,7 +109,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "read-without-deadline",
-    promise: "A question of a reader that arrives after it was given up changes nothing.",
+    promise: "A question of a reader changes nothing if it arrives after it was given up.",
     shows: "The late ghost of a read acquisition makes a hold that nobody has.",
     origin: "R2",
     kinds: PAIRS,
@@ -128,7 +128,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "readers-cut-short",
-    promise: "A reader that leaves leaves the lock to the others for as long as they hold it.",
+    promise: "When a reader leaves, the other readers keep the lock for their own leases.",
     shows: "One of two readers releases, and a writer asks.",
     kinds: PAIRS,
     edits: [

@@ -23,7 +23,7 @@ export const recipeDefects: readonly Defect[] = [
   },
   {
     name: "fire-begun-after-its-run",
-    promise: "A fire that a crash has taken is not run again.",
+    promise: "A fire whose run was ended by a crash is not run again.",
     shows: "A fire is marked when its run has ended, which is later than another call asks.",
     kinds,
     topologies,
@@ -38,7 +38,7 @@ export const recipeDefects: readonly Defect[] = [
   },
   {
     name: "unanswered-fire-is-begun",
-    promise: "A fire of which Redis has not said that it is ours is not run.",
+    promise: "A client runs a fire only after Redis has given it the fire.",
     shows: "The answer to the call that marks it is lost, and another call has marked it before.",
     kinds,
     topologies,
@@ -52,7 +52,7 @@ export const recipeDefects: readonly Defect[] = [
   },
   {
     name: "fire-forgotten-at-once",
-    promise: "That a fire was begun is remembered.",
+    promise: "Redis remembers that a fire was begun.",
     shows: "A call comes to a fire a second after it was run.",
     kinds,
     topologies,
@@ -66,7 +66,7 @@ export const recipeDefects: readonly Defect[] = [
   },
   {
     name: "fires-share-a-mark",
-    promise: "Each fire is run, but for those that a call took which had no answer.",
+    promise: "Each fire is run, except a fire that went to a call without an answer.",
     shows: "A second fire of a job is due.",
     kinds,
     topologies,

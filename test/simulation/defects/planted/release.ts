@@ -44,7 +44,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "gone-is-done",
-    promise: "unlock() rejects when there was nothing left to release.",
+    promise: "unlock() rejects when Redis has nothing left to release.",
     shows: "A lease is freed by force or emptied away, and its holder releases it: once sent, once answered.",
     origin: "R30",
     edits: [
@@ -57,7 +57,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "kept-repeat-is-stolen",
-    promise: "An inner hold that was released is not told as stolen when the outer one runs out.",
+    promise: "A released inner hold is not reported as stolen when the outer hold runs out.",
     shows: "The answer to an inner release is lost, and its repeat comes after the lease of the outer hold.",
     origin: "own-30",
     edits: [
@@ -70,7 +70,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "repeat-is-refused",
-    promise: "unlock() of the rightful owner resolves although its answer was lost.",
+    promise: "unlock() of the owner resolves even if its answer was lost.",
     shows: "The answer to a release is lost, and the repeat finds the field gone.",
     origin: "B14",
     edits: [
@@ -83,7 +83,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "repeat-not-marked",
-    promise: "What was sent twice is known to have been sent twice.",
+    promise: "A client knows that it has sent a command twice.",
     shows: "The connection breaks under a release that has arrived; it is sent again, and answered absent.",
     origin: "B14",
     edits: [
@@ -96,7 +96,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "resend-not-noticed",
-    promise: "What the Redis client itself sends again after a reconnect is known to have been sent twice.",
+    promise: "holdfast knows that the Redis client has sent a command again after a reconnect.",
     shows:
       "A client that resends loses its connection after a release has arrived; the second copy is answered absent.",
     origin: "R30",
@@ -110,8 +110,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "group-forgets-doubt",
-    promise:
-      "A release that travelled with others and was not answered is not refused when it is sent by itself.",
+    promise: "A release that was sent in a group and not answered is not refused when it is sent alone.",
     shows: "A group of releases is carried out, its answer is lost, and each is sent again alone.",
     origin: "B14",
     edits: [
@@ -124,7 +123,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "release-not-tried-on",
-    promise: "A release without an answer is tried on, so that others get the lock.",
+    promise: "A release without an answer is retried, so that others get the lock.",
     shows:
       "A release is not answered in time and never arrives: the field stays for its TTL, and nobody holds it.",
     edits: [
@@ -137,7 +136,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "refused-release-given-up",
-    promise: "A release that was refused is tried on, so that others get the lock.",
+    promise: "A refused release is retried, so that others get the lock.",
     shows: "A server refuses releases for longer than a command may take, as in a failover.",
     origin: "own-29",
     edits: [
@@ -150,7 +149,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "released-key-cut-short",
-    promise: "Who releases a hold that is there is not told that it was stolen.",
+    promise: "The release of an existing hold does not report that the hold was stolen.",
     shows: "The refused release of one of a reader's holds is tried on while the other is released.",
     origin: "own-31",
     kinds: ["read-write", "fair read-write"],
@@ -164,7 +163,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "cancelled-acquisition-kept",
-    promise: "A call that was cancelled leaves nothing in Redis.",
+    promise: "A cancelled call leaves nothing in Redis.",
     shows: "A signal aborts while the acquisition is under way, which then takes the lock.",
     origin: "B37",
     edits: [
@@ -190,7 +189,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "stranger-by-clean-up",
-    promise: "unlock() in asThread releases what its thread has taken, whatever became of earlier calls.",
+    promise:
+      "unlock() in asThread releases the lock that its thread has taken, however earlier calls have ended.",
     shows: "A call of a thread fails, and while it is cleaned up the thread takes the lock and unlocks it.",
     origin: "own-25",
     edits: [
@@ -203,7 +203,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "clean-up-ends-early",
-    promise: "Clean-up goes on for as long as a copy of what it undoes may arrive.",
+    promise: "Clean-up goes on for as long as a copy of the command that it undoes may arrive.",
     shows:
       "An acquisition is delayed in a dying connection, the clean-up finds nothing, and then it arrives.",
     origin: "R2",
@@ -283,7 +283,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "settled-forgotten",
-    promise: "A stay that was entered again can be entered once more, and ends.",
+    promise: "After a re-entry a stay can be entered once more, and ends.",
     shows: "Two siblings enter what their path holds: the second waits for a command that is over.",
     origin: "simulation.md",
     edits: [
@@ -296,7 +296,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "short-release-hides-a-grant",
-    promise: "A grant that comes too late is given back, whatever replicas miss.",
+    promise: "A grant that comes too late is given back, even if replicas lack it.",
     shows:
       "A release that replicas lack, and an acquisition behind it whose answer takes longer than its hold may last.",
     origin: "own-80",
@@ -310,7 +310,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "force-hits-the-next",
-    promise: "forceUnlock frees a lock from those that it has seen, and from no others.",
+    promise: "forceUnlock frees a lock from the holders that it has seen, and from no others.",
     shows: "The lock changes hands between the look and the command of a forceUnlock.",
     origin: "R9",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -324,7 +324,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "freed-beside-a-command",
-    promise: "What a client has freed by force it does not believe in when that is told.",
+    promise: "A client does not believe in a lock any more once its forceUnlock has resolved.",
     shows: "A hold is taken while a force-unlock of its client is under way, which frees it.",
     origin: "own-78",
     kinds: ["read-write"],
@@ -338,7 +338,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "seen-and-not-compared",
-    promise: "forceUnlock of what was seen frees a lock from those holders, and from no others.",
+    promise: "forceUnlock of an inspected state frees a lock from the holders in it, and from no others.",
     shows: "The lock changes hands between an inspect and the forceUnlock of what that has told.",
     origin: "P5",
     kinds: ["lock", "fenced", "spin", "non-reentrant", "fair", "non-reentrant fair"],
@@ -358,7 +358,7 @@ export const releaseDefects: readonly Defect[] = [
   {
     name: "repair-frees-what-is-kept",
     promise:
-      "A lock that its holder keeps after the release is free no earlier, also when the release was not answered.",
+      "A lock that is kept after its release is not free earlier, even if the release was not answered.",
     shows: "A release that keeps the lock is lost, and another process asks after it was tried on.",
     origin: "P3-1",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -388,7 +388,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "kept-lock-is-free",
-    promise: "Nobody gets a lock that is kept after its release.",
+    promise: "No call gets a lock that is kept after its release.",
     shows: "Any release that keeps the lock, while another process asks.",
     origin: "P3-1",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],

@@ -4,7 +4,7 @@ import type { Defect } from "../defect.js";
 export const renewalDefects: readonly Defect[] = [
   {
     name: "renewal-of-released",
-    promise: "What is released or forgotten is not renewed.",
+    promise: "A released or forgotten lease is not renewed.",
     shows:
       "A lease is forgotten, or its release is never answered, and the watchdog keeps its field alive for ever.",
     origin: "B1",
@@ -29,7 +29,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "cradle-mixed-up",
-    promise: "A lease that was forgotten lets others in, whatever was released before.",
+    promise: "A forgotten lease lets others in after its TTL, whichever leases were released before.",
     shows: "Of several young leases one is released, and another is forgotten and collected.",
     edits: [{ file: "src/threads/abandonment.ts", find: "last.cradle = at;", replace: "" }],
   },
@@ -50,7 +50,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "renewal-finds-nothing",
-    promise: "A holder whose lock was taken away hears of it with its next renewal.",
+    promise: "A holder whose lock was taken away learns it from its next renewal.",
     shows:
       "A lock is freed by force or its server emptied, and another enters, while the holder goes on for a whole lease.",
     origin: "wire-S15",
@@ -64,7 +64,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "watchdog-dies",
-    promise: "A renewal that failed is tried again, and the lease survives a short outage.",
+    promise: "A failed renewal is tried again, and the lease survives a short outage.",
     shows:
       "The connection is cut, or the server silent, for a moment at a renewal, and is well again long before the lease ends.",
     origin: "B4",
@@ -90,7 +90,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "renewed-too-often",
-    promise: "A lease is renewed three times in its length.",
+    promise: "A lease is renewed once in each third of its time.",
     shows: "A task holds for as long as a lease, without any fault.",
     edits: [
       {
@@ -102,7 +102,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "call-beat-ignored",
-    promise: "A hold with a watchdogMs of its own is renewed each third of that.",
+    promise: "A hold with its own watchdogMs is renewed once in each third of it.",
     shows:
       "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
     edits: [
@@ -115,7 +115,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "inner-lease-not-lengthened",
-    promise: "A hold within a hold of a longer lease is kept as long as that.",
+    promise: "An inner hold is kept as long as the longer lease of its outer hold.",
     shows:
       "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
     origin: "R37",

@@ -7,7 +7,8 @@ const PLAIN = ["lock", "non-reentrant", "fenced"];
 export const serverDefects: readonly Defect[] = [
   {
     name: "moved-hold-believed",
-    promise: "Where replicas are required, a hold whose server has changed is confirmed there or lost.",
+    promise:
+      "If replicas are required, a hold whose server has changed is confirmed by the new server or lost.",
     shows: "A failover or a slot that moves leads to a server which lacks the hold.",
     origin: "own-8",
     topologies: ["cluster", "sentinel"],
@@ -21,7 +22,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "confirmed-without-replicas",
-    promise: "A hold whose server has changed is believed only when the replicas of the new one have it.",
+    promise: "A hold whose server has changed is believed only when the replicas of the new server have it.",
     shows: "A slot moves to a master whose replica lags, and that one takes over.",
     origin: "own-8",
     topologies: ["cluster"],
@@ -35,7 +36,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "confirmed-elsewhere",
-    promise: "Only the server that has a key now can confirm what is held of it.",
+    promise: "Only the present server of a key can confirm holds of it.",
     shows: "A slot moves twice, and the answer of the server in between comes last.",
     origin: "own-8",
     topologies: ["cluster"],
@@ -49,7 +50,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "shortfall-believed",
-    promise: "Where replicas are required, an acquisition that too few have is no hold.",
+    promise: "If replicas are required, an acquisition on too few replicas gives no hold.",
     shows: "Replicas lag or are stopped, a lock is taken, and one without it takes over.",
     origin: "B30",
     topologies: ["cluster", "sentinel"],
@@ -63,7 +64,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "short-renewal-believed",
-    promise: "Where replicas are required, a renewal that too few have prolongs nothing.",
+    promise: "If replicas are required, a renewal on too few replicas prolongs nothing.",
     shows: "A replica stops after an acquisition, misses its renewals, and takes over.",
     origin: "R6",
     topologies: ["sentinel", "cluster"],
@@ -77,7 +78,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "missing-replica-counted-out",
-    promise: "With auto nobody believes the old master while a replica of it is being made the new one.",
+    promise: "With auto, no client believes the old master while one of its replicas is being promoted.",
     shows:
       "A replica is missed and counted out, before the Sentinels have named it the master; then locks are taken at the old one.",
     origin: "own-32",
@@ -92,7 +93,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "shortfall-not-taken-back",
-    promise: "What too few replicas have acknowledged does not stay taken.",
+    promise: "A lock that too few replicas have acknowledged does not stay taken.",
     shows:
       "A replica is stopped, an acquisition fails for it, and the next call finds the lock held by nobody.",
     origin: "B30",
@@ -107,7 +108,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "clock-of-another-server",
-    promise: "A deadline is told by the clock of the server that will judge it.",
+    promise: "A deadline is a time on the clock of the server that will judge it.",
     shows:
       "The connection leads to another server whose clock is ahead: whatever is sent to it is judged late, however often.",
     topologies: ["standalone"],
@@ -139,7 +140,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "relies-on-a-queue-that-is-lost",
-    promise: "A client that waits asks each safety period, whatever it was told.",
+    promise: "A client that waits asks once in each safety period, whatever messages it got.",
     shows: "The queue is lost: a server restarts empty, or a replica that takes over lacks it.",
     kinds: PLAIN,
     edits: [

@@ -60,7 +60,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "state-not-looked-at",
-    promise: "A lease tells the truth however long its process was stopped.",
+    promise: "The state of a lease is true even after its process was stopped for long.",
     shows: "The holder is stopped past its lease, and asks for the state of the lease in its first step.",
     origin: "B24",
     edits: [
@@ -73,7 +73,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "signal-not-in-time",
-    promise: "The signal of a lease aborts when its time is over, without anybody asking.",
+    promise: "The signal of a lease aborts when its time is over, even if no code reads the lease.",
     shows: "A fixed lease ends, or no renewal arrives, while its body sleeps and relies on the signal.",
     origin: "own-15",
     edits: [
@@ -98,7 +98,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "force-for-time",
-    promise: "A lease that has run out is told as expired, not as taken by force.",
+    promise: "A lease that has run out is reported as expired, not as taken by force.",
     shows: "A fixed lease ends while its release is under way.",
     origin: "own-16",
     edits: [
@@ -111,7 +111,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "expired-for-unreachable",
-    promise: "A renewed lease that is lost since no renewal arrived says that the server was not reached.",
+    promise: "A renewed lease that is lost because no renewal arrived is reported as unreachable.",
     shows: "The connection of a holder is cut for longer than its lease.",
     origin: "wire-S15",
     edits: [
@@ -124,7 +124,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "repeat-without-ttl",
-    promise: "An acquisition that was repeated is believed for no longer than Redis keeps it.",
+    promise: "A repeated acquisition is believed for no longer than Redis keeps the lock.",
     shows: "The first answer is lost, the repeat finds the lock taken by itself and does not raise its TTL.",
     origin: "R3",
     kinds: ["lock", "non-reentrant", "spin", "fenced", "multi"],
@@ -178,7 +178,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "hurt-is-unreachable",
-    promise: "A lease whose time was not long enough is told as expired, not as out of reach.",
+    promise: "A lease whose time was too short is reported as expired, not as unreachable.",
     shows: "A fixed lease, or one that was never renewed, runs out.",
     origin: "simulation.md",
     edits: [
@@ -191,7 +191,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "own-lease-not-displaced",
-    promise: "A lease of a client whose lock its own client takes as a stranger is told that it is lost.",
+    promise: "A lease is reported as lost when another call of the same client takes its lock.",
     shows: "A lock is freed by force, and another task of the holder's process takes it.",
     origin: "own-21",
     edits: [
@@ -204,7 +204,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "own-force-not-told",
-    promise: "Who frees a lock by force tells the leases of its own client at once.",
+    promise: "When a client frees a lock by force, its own leases of that lock are lost at once.",
     shows: "A task frees by force what another of its process holds, which sees its lease held on.",
     origin: "wire-S15",
     edits: [
@@ -217,7 +217,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "extension-believed-too-soon",
-    promise: "A lease is believed for longer only once Redis has answered that it is.",
+    promise: "A lease is believed for longer only once Redis has confirmed the longer time.",
     shows: "A lease is set to more than it has, while its server is slow.",
     origin: "P3-2",
     edits: [
@@ -230,7 +230,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "shorter-extension-not-believed",
-    promise: "While a lease is set to less than it has, the shorter one is believed.",
+    promise: "While a lease is being shortened, the shorter lease is believed.",
     shows: "A lease is set to less than it has, and the answer is slow, or lost.",
     origin: "P3-2",
     edits: [
@@ -243,7 +243,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "copy-shortens-extension",
-    promise: "A copy of an earlier command does not end a lease that was extended before that is believed.",
+    promise: "A copy of an earlier command does not end an extended lease while the lease is still believed.",
     shows: "A shorter extension is repeated, and its first copy arrives after a longer one.",
     origin: "P3-2",
     edits: [

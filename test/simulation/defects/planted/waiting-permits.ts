@@ -7,7 +7,7 @@ const TELL = "src/protocol/scripts/include/permit-queue.lua";
 export const waitingPermitDefects: readonly Defect[] = [
   {
     name: "next-line-not-told",
-    promise: "The line behind those that were told their turn knows that it is the next.",
+    promise: "The line behind the lines that were told their turn knows that it is the next.",
     shows: "A release tells a line its turn while another one waits.",
     kinds: BOTH,
     edits: [
@@ -21,7 +21,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   {
     name: "next-line-not-read",
     promise:
-      "The line behind those that were told their turn knows that it is the next, however many these are.",
+      "The line behind the lines that were told their turn knows that it is the next, however many they are.",
     shows:
       "Several permits come back at once, and all lines that the script reads first are told their turn.",
     origin: "own-122",
@@ -30,7 +30,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "next-line-not-minded",
-    promise: "The line that is the next asks when the turns before it have run out.",
+    promise: "The next line asks when the turns before it have run out.",
     shows: "The line that was told its turn stands still, or is dead, or gives its permits back late.",
     kinds: BOTH,
     edits: [
@@ -48,7 +48,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "line-keeps-its-place",
-    promise: "A line of which no call waits leaves the queue.",
+    promise: "A line without a waiting call leaves the queue.",
     shows: "Its last call gives up.",
     kinds: BOTH,
     edits: [
@@ -61,7 +61,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "rings-for-a-moment-that-is-over",
-    promise: "A call that waits for permits sleeps until there is something to ask.",
+    promise: "A call that waits for permits sleeps until it has a reason to ask.",
     shows:
       "A call gave up while its question was under way, and the next one comes once the channel of its line is closed.",
     origin: "own-121",

@@ -9,7 +9,7 @@ const ACQUIRE = "src/protocol/scripts/include/ask-in-queue.lua";
 export const waitingQueueDefects: readonly Defect[] = [
   {
     name: "release-that-does-not-look",
-    promise: "A client that stands in the queue of a lock looks there when it frees the lock.",
+    promise: "A client that stands in the queue of a lock looks into the queue when it frees the lock.",
     shows: "The first two know that the holder will look, and listen to nothing else.",
     kinds: KINDS,
     edits: [
@@ -22,7 +22,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-without-a-message",
-    promise: "A client that a lock is given to is told.",
+    promise: "A client that is given the lock gets a message.",
     shows: "A release gives the lock to the first of the queue, which waits on until that has run out.",
     kinds: KINDS,
     edits: [
@@ -35,7 +35,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-to-one-who-is-gone",
-    promise: "A client that nobody listens for is not given the lock.",
+    promise: "A client whose channel has no listener is not given the lock.",
     shows: "A process dies, or loses its connection, while it stands first in the queue.",
     kinds: KINDS,
     edits: [
@@ -48,14 +48,14 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-without-end",
-    promise: "A lock that was given away and is not taken is free soon.",
+    promise: "A lock that was given away and is not taken is soon free.",
     shows: "The client that was given the lock dies, or a look comes in between.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1', replace: "false" }],
   },
   {
     name: "given-again-and-again",
-    promise: "Those who are in no queue get their turn, too.",
+    promise: "Clients outside the queue get their turn, too.",
     shows:
       "A client that waits by an answer of before the queue was used hears of releases, and each of them gives the lock away.",
     kinds: KINDS,
@@ -69,7 +69,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-to-itself",
-    promise: "A client whose calls wait on gives the lock to another one that waits.",
+    promise: "A client whose other calls still wait gives the lock to another waiting client.",
     shows: "A client with two tasks frees the lock, and stands in the queue before another client.",
     kinds: KINDS,
     edits: [
@@ -82,7 +82,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "queue-without-end",
-    promise: "The queue of a lock that nobody wants any more goes away.",
+    promise: "The queue of a lock is deleted when no client wants the lock any more.",
     shows:
       "The only client in the queue is given the lock, while another one listens to the channel of the lock.",
     origin: "the queue of a plain lock",
@@ -97,7 +97,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "leave-keeps-what-was-given",
-    promise: "A call that gives up in the moment in which its client is given the lock passes it on.",
+    promise: "A call that gives up at the moment at which its client is given the lock passes the lock on.",
     shows: "A signal aborts the only call of a client between the release and its message.",
     kinds: KINDS,
     edits: [
@@ -117,7 +117,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "waits-on-in-no-place",
-    promise: "A client that enters, and has further calls that wait, stands in the queue.",
+    promise: "A client that enters while other calls of it wait stands in the queue.",
     shows: "Its release gives the lock to another client, which frees it.",
     kinds: KINDS,
     edits: [
@@ -130,7 +130,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "has-it-taken-for-waits",
-    promise: "A client that has the lock, and gives it away, asks for its other calls.",
+    promise: "A client that has the lock, and gives it away, asks on behalf of its other calls.",
     shows: "A second call comes between the question of the first and its answer.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -140,7 +140,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-before-it-came",
-    promise: "A call that comes while its client leaves the queue has a place there.",
+    promise: "A call that comes while its client leaves the queue gets a place in it.",
     shows: "The leave of a call that gave up arrives after the question of the next one.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -151,7 +151,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-though-it-has-the-lock",
-    promise: "A client that others rely on to look into the queue does so.",
+    promise: "If other clients rely on a client to look into the queue, it looks.",
     shows: "Its second call gives up, and then the first frees the lock.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -165,7 +165,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "forgotten-by-an-older-answer",
-    promise: "A client that stands in the queue of a lock looks there when it frees the lock.",
+    promise: "A client that stands in the queue of a lock looks into the queue when it frees the lock.",
     shows:
       "The answer to a release that left the queue comes after that to a later question, by which its client stands there again.",
     origin: "own-114",
@@ -180,7 +180,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "deaf-to-those-who-do-not-look",
-    promise: "The first of a queue hears of a release that does not look into the queue.",
+    promise: "The first client of a queue hears of a release that does not look into the queue.",
     shows: "Somebody who came to a free lock frees it while clients wait.",
     kinds: KINDS,
     edits: [
@@ -193,7 +193,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "second-told-first",
-    promise: "Of those that wait in a queue the first is told before the second.",
+    promise: "The first client of a queue is told before the second.",
     shows: "A release leaves the lock to the fastest, and two clients wait.",
     kinds: KINDS,
     edits: [
@@ -206,15 +206,14 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-told",
-    promise: "The second of a queue knows when the lock was given to the first.",
+    promise: "The second client of a queue knows when the lock was given to the first.",
     shows: "The client that was given the lock does not take it: the second asks when that has run out.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(second, "next")', replace: "second = nil" }],
   },
   {
     name: "told-and-sent-to-the-end",
-    promise:
-      "A client that was told its turn in vain is the first still, and is given the lock the next time.",
+    promise: "A client that was told its turn in vain stays the first, and is given the lock the next time.",
     shows: "Another one is faster, and its next question finds a place behind all that wait.",
     kinds: KINDS,
     edits: [
@@ -227,7 +226,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "marked-by-those-who-come",
-    promise: "A client that waits is not woken for nothing twice in a row.",
+    promise: "A client that waits is not woken in vain twice in a row.",
     shows:
       "Each client that comes to the queue says that the latest release has given the lock away: no release gives it, and others are faster, again and again.",
     kinds: KINDS,
@@ -242,7 +241,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "keeps-it-and-its-place",
-    promise: "A client of which no call waits is not given the lock.",
+    promise: "A client without a waiting call is not given the lock.",
     shows: "A call that was handed the lock by another one of its client keeps it for a while.",
     origin: "own-116",
     kinds: KINDS,
@@ -256,7 +255,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "loses-it-and-its-place",
-    promise: "A client of which no call waits is not given the lock.",
+    promise: "A client without a waiting call is not given the lock.",
     shows: "A call that was handed the lock by another one of its client loses it.",
     origin: "own-117",
     kinds: KINDS,
@@ -270,7 +269,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-forgotten-by-an-older-answer",
-    promise: "The second of a queue asks when what was given to the first has run out.",
+    promise: "The second client of a queue asks when the lock that was given to the first has run out.",
     shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
     origin: "own-118",
     kinds: KINDS,
@@ -284,7 +283,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-minded",
-    promise: "The second of a queue asks when what was given to the first has run out.",
+    promise: "The second client of a queue asks when the lock that was given to the first has run out.",
     shows: "The client that was given the lock stands still, or is dead, or frees it late.",
     kinds: KINDS,
     edits: [

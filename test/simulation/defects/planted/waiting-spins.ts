@@ -8,7 +8,7 @@ const ACQUIRE = "src/protocol/scripts/include/ask-in-queue.lua";
 export const waitingSpinDefects: readonly Defect[] = [
   {
     name: "claimed-before-others",
-    promise: "A client that polls claims a lock once all that waited before it have had it.",
+    promise: "A client that polls claims a lock once all clients that waited before it have acquired it.",
     shows: "A spin lock asks while clients of plain locks wait.",
     kinds: KINDS,
     edits: [
@@ -21,7 +21,7 @@ export const waitingSpinDefects: readonly Defect[] = [
   },
   {
     name: "claimant-passed-over",
-    promise: "A client that polls and has waited for longer than all others is given the lock.",
+    promise: "A polling client that has waited for longer than all others is given the lock.",
     shows: "A release finds a spin lock that claims the lock, and others that came after it.",
     kinds: KINDS,
     edits: [
@@ -37,14 +37,15 @@ export const waitingSpinDefects: readonly Defect[] = [
   },
   {
     name: "next-of-a-claimant-not-told",
-    promise: "The first that waits knows when the lock was given to one that polls.",
+    promise: "The first waiting client knows when the lock was given to a polling client.",
     shows: "The spin lock that was given the lock dies, or gives up.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(first, "next")', replace: "first = nil" }],
   },
   {
     name: "asleep-behind-a-spin-lock",
-    promise: "A call that waits behind a spin lock of its client hears of a release after that has given up.",
+    promise:
+      "A call that waits behind a spin lock of its client hears of a release after the spin lock has given up.",
     shows: "The last answer to the spin lock comes when its time is up.",
     origin: "own-120",
     kinds: KINDS,

@@ -4,7 +4,7 @@ import type { Defect } from "../defect.js";
 export const waitingDefects: readonly Defect[] = [
   {
     name: "next-head-not-woken",
-    promise: "When the first of those who wait has gone, the next one sees to the lock.",
+    promise: "When the first waiter has gone, the next one asks for the lock.",
     shows:
       "Two tasks of a process wait for a lock of another; the first gives up, and the second sleeps without an alarm.",
     origin: "simulation.md",
@@ -34,7 +34,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "no-safety-period",
-    promise: "A message that is lost holds nobody up for longer than the safety period.",
+    promise: "A lost message delays no waiter for longer than the safety period.",
     shows:
       "The message of a release is lost while the connection lives, and nothing else ever wakes the waiter.",
     origin: "wire-L13",
@@ -48,7 +48,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "asks-again-and-again",
-    promise: "Those who wait ask once in a safety period, and when the lease that they saw is over.",
+    promise: "A waiter asks once in a safety period, and when the lease that it saw is over.",
     shows: "A lock is held for longer than some milliseconds while another waits for it.",
     edits: [
       {
@@ -73,7 +73,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "one-leaves-all-deaf",
-    promise: "One waiter that gives up leaves the others listening.",
+    promise: "A waiter that gives up leaves the others subscribed.",
     shows:
       "A reader and a writer of one process wait for long by one channel; one gives up, and the subscription ends for both.",
     origin: "B7",
@@ -88,7 +88,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "failed-subscription-poisons",
-    promise: "A subscription that failed is made anew.",
+    promise: "A failed subscription is made again.",
     shows: "A SUBSCRIBE fails or is not answered once; those who wait for this lock later hear of nothing.",
     origin: "B8",
     edits: [
@@ -101,7 +101,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "no-command-timeout",
-    promise: "Every call ends within its command timeout although the server is silent.",
+    promise: "Every call ends within its command timeout even if the server is silent.",
     shows: "A connection is half-open, or a server silent, while a command is under way.",
     origin: "R31",
     edits: [
@@ -127,7 +127,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "close-leaves-timers",
-    promise: "A client that was closed leaves no timer behind.",
+    promise: "A closed client leaves no timer behind.",
     shows: "A client is closed while something is held or waited for.",
     edits: [{ file: "src/client.ts", find: "this.#wheel.stop();", replace: "" }],
   },
@@ -172,7 +172,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "stay-counted-for-ever",
-    promise: "Nothing of a lock that was released is kept.",
+    promise: "A client keeps nothing of a released lock.",
     shows: "A lock is taken and released; its client counts a stay on.",
     edits: [
       {
@@ -184,7 +184,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "far-waiter-starves",
-    promise: "A waiter far from the server gets its turn beside a client that hands the lock on.",
+    promise: "A waiter with a slow connection gets its turn beside a client that hands the lock on.",
     shows:
       "A busy client frees a lock for a moment that is shorter than the way of the one who waits elsewhere.",
     origin: "own-12",
@@ -199,7 +199,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "stale-ttl-told",
-    promise: "WaitTimeoutError tells how long the holder's lease lasts from then on.",
+    promise: "WaitTimeoutError says how long the holder's lease lasts from that moment on.",
     shows: "A wait ends long after the lock was last asked for.",
     origin: "own-17",
     edits: [
@@ -212,7 +212,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "siblings-together",
-    promise: "Siblings on one path take turns in what they enter again.",
+    promise: "Siblings on one path re-enter a lock one after the other.",
     shows: "Two flows of a Promise.all enter the lock that their path holds.",
     edits: [
       { file: "src/locks/claim.ts", find: "return sibling === undefined;\n}", replace: "return true;\n}" },
@@ -220,7 +220,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "enters-while-releasing",
-    promise: "Nobody enters a stay again while a command about it is under way.",
+    promise: "No call re-enters a stay while a command of the stay is under way.",
     shows: "A path enters its lock again while the release of a sibling's hold is delayed.",
     edits: [
       {
@@ -232,7 +232,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "room-never-given-back",
-    promise: "An acquisition that has failed makes room for the next.",
+    promise: "A failed acquisition makes room for the next.",
     shows:
       "As many acquisitions fail as may be under way at once (three of them here, so that a small fleet gets there).",
     origin: "own-14",
@@ -252,7 +252,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "room-not-waited-for",
-    promise: "A call that waits for room is sent when there is some.",
+    promise: "A call that waits for room is sent when room becomes free.",
     shows:
       "More acquisitions are asked for than may be under way at once (two may be under way here, so that a small fleet gets there).",
     origin: "own-14",
@@ -272,7 +272,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "waits-for-half-the-time",
-    promise: "A call that is refused has waited for as long as it was to.",
+    promise: "A refused call has waited for its whole waitMs.",
     shows: "A call may wait for a while, and somebody has the lock until later.",
     origin: "simulation.md",
     kinds: ["lock", "fair", "read-write", "semaphore", "permit semaphore", "latch"],
@@ -286,8 +286,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "outage-told-as-taken",
-    promise:
-      "That a lock is taken a call says only if an answer has told so, or its own client has the lock.",
+    promise: "A call reports a lock as taken only if an answer has said so, or its own client has the lock.",
     shows:
       "The time of a call that stands behind another one in its line is up before that one has an answer.",
     origin: "own-81",
@@ -302,7 +301,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "outage-told-as-short",
-    promise: "That there are too few permits a call says only if an answer has told so since it began.",
+    promise: "A call reports too few permits only if an answer has said so since the call began.",
     shows:
       "The time of a call for permits that stands behind another one in its line is up before that one has an answer.",
     origin: "own-81",
