@@ -2,17 +2,17 @@ import { type Clock, systemClock } from "../../clock.js";
 import { type ReplicaDemand, ServerReplyError } from "../driver.js";
 import type { CommandConnection } from "./connection.js";
 
-/** After so many milliseconds the number of replicas is asked for again. */
+/** After this many milliseconds the replicas are counted again. */
 const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s: its
+ * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s:
  * acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
-/** The times between trials are so many times as long as these: they take a tenth of the time. */
+/** The pause between two trials is this many times as long as a trial, so that trials take a tenth of the time. */
 const PAUSE_PER_TRIAL = 10;
 
 /** How many replicas a call wants, and for how many of them it waits. */
@@ -23,14 +23,16 @@ export interface WantedReplicas {
   readonly untilMs: number;
 }
 
-/** How many replicas one master has, and how many of them keep up. */
+/** The number of connected replicas; undefined while it is unknown. */
 export class ReplicaCount {
   readonly #clock: Clock;
-  /** Those that are connected; undefined while that is not known. */
+  /** The largest number of connected replicas since the Sentinels last confirmed this master. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
   /** The most that were connected since the Sentinels last confirmed this master. */
   #expected = 0;
-  /** Whether any replica was ever connected. */
+  /**
+   * The number of replicas that acknowledged the latest write that some replicas did not acknowledge in time; undefined while all keep up.
+   */
   #hadAny = false;
   /** The number of replicas that acknowledged the latest write which not all had in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
@@ -39,7 +41,7 @@ export class ReplicaCount {
     this.#clock = clock;
   }
 
-  /** Counts the connected replicas, if one of these demands depends on it. Rejects when the connection is lost. */
+  /** This user may not use INFO: WAIT counts the replicas that have the latest write by now. */
   async look(
     link: CommandConnection,
     demands: readonly ReplicaDemand[],
@@ -69,7 +71,7 @@ export class ReplicaCount {
     return (this.connected ?? 0) < this.#expected;
   }
 
-  /** This is the master, as it was when so many were connected. */
+  /** The Sentinels have confirmed this master, as it was when this many replicas were connected. */
   confirmed(connected: number): void {
     this.#expected = Math.max(connected, this.connected ?? 0);
   }
@@ -84,7 +86,7 @@ export class ReplicaCount {
     const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
-    // `connected` waits only for the replicas that keep up, and tries now and then whether all of them do again.
+    // A call that wanted this many replicas was answered.
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }
