@@ -7,7 +7,7 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s:
+ * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s: its
  * acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
@@ -23,25 +23,25 @@ export interface WantedReplicas {
   readonly untilMs: number;
 }
 
-/** The number of connected replicas; undefined while it is unknown. */
+/** How many replicas one master has, and how many of them keep up. */
 export class ReplicaCount {
   readonly #clock: Clock;
-  /** The largest number of connected replicas since the Sentinels last confirmed this master. */
+  /** The number of connected replicas; undefined while it is unknown. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
-  /** The most that were connected since the Sentinels last confirmed this master. */
+  /** The largest number of connected replicas since the Sentinels last confirmed this master. */
   #expected = 0;
+  /** Whether any replica was ever connected. */
+  #hadAny = false;
   /**
    * The number of replicas that acknowledged the latest write that some replicas did not acknowledge in time; undefined while all keep up.
    */
-  #hadAny = false;
-  /** The number of replicas that acknowledged the latest write which not all had in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** This user may not use INFO: WAIT counts the replicas that have the latest write by now. */
+  /** Counts the connected replicas, if one of these demands depends on it. Rejects when the connection is lost. */
   async look(
     link: CommandConnection,
     demands: readonly ReplicaDemand[],
@@ -86,14 +86,14 @@ export class ReplicaCount {
     const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
-    // A call that wanted this many replicas was answered.
+    // `connected` waits only for the replicas that keep up, and tries now and then whether all of them do again.
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }
     return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
   }
 
-  /** A call that wanted so many was answered. */
+  /** A call that wanted this many replicas was answered. */
   answered(acknowledged: number, { wanted, needed }: WantedReplicas): void {
     if (acknowledged >= wanted) {
       this.#keepUp = undefined;
