@@ -13,7 +13,7 @@ export interface PingOptions {
 
 /** The answer of a server, and its time. */
 export interface Pong {
-  /** The server, without credentials. Of several servers, the server that answered, if the Redis client tells. */
+  /** The server that answered, without credentials, as far as the Redis client tells. */
   readonly server: string;
   /** Milliseconds from the sending to the answer. */
   readonly rttMs: number;

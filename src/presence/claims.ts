@@ -29,7 +29,7 @@ export interface PresentHold {
   readonly handedOff: boolean;
   /** Whether `maxHoldMs` ends the hold. */
   readonly capped: boolean;
-  /** Whether it never ends by itself: true for permits without a lease, and for permits of a plain semaphore. */
+  /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
   /** The note of the program; null without. */
   readonly note: string | null;

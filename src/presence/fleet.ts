@@ -41,8 +41,8 @@ export interface Fleet {
   /** The clients heard from longest ago come first. */
   readonly clients: readonly ClientPresence[];
   /**
-   * Whether something was left out. The limits are the 10,000 clients heard from last, and 32 MiB of their reports, the latest first.
-   * Beyond 32 MiB a client has only `id`, `state`, `lastSeenMs` and `everyMs`.
+   * Whether something was left out. Limits: the 10,000 clients heard from last, and 32 MiB of their reports, the latest first. Beyond 32
+   * MiB a client has only `id`, `state`, `lastSeenMs` and `everyMs`.
    */
   readonly truncated: boolean;
 }

@@ -31,7 +31,7 @@ export interface HeldNow {
   readonly renewed: boolean;
   readonly handedOff: boolean;
   readonly capped: boolean;
-  /** Whether it never ends by itself: true for permits without a lease, and for permits of a plain semaphore. */
+  /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
   readonly note: string | undefined;
   /** The ids of leased permits; empty for all other holds. */
