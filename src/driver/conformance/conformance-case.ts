@@ -28,7 +28,7 @@ export interface ConformanceHarness {
   connect(): Promise<Driver>;
   /** Which messages are tried. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether publishing answers how many listeners there are. False in a cluster, where each server counts only its own. */
+  /** Whether publishing answers how many listen. False in a cluster, where each server counts its own. */
   readonly countsReceivers?: true;
   /** Whether calls reach the server in the order in which they were made. False with a pool of connections. */
   readonly keepsOrder?: true;
@@ -42,7 +42,7 @@ export interface ConformanceHarness {
   cutSubscriber?(driver: Driver): Promise<void>;
   /** Ends the client on which this driver runs scripts for good, as its owner would. Resolves when the client has ended. */
   endClient?(driver: Driver): Promise<void>;
-  /** Makes the client of this driver forget one of the masters, at least for some time. */
+  /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
   /** Gives an existing key to another server. Resolves when all servers know. */
   moveKey?(key: string): Promise<void>;
