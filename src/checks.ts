@@ -1,6 +1,6 @@
 import { InvalidNameError } from "./errors.js";
 
-/** Ten years. Longer ones are mistakes of the unit, and Redis refuses what leaves its range. */
+/** Ten years. A longer time is a mistake of the unit, and Redis refuses values outside its range. */
 const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
 
 /** @throws TypeError */
@@ -18,7 +18,7 @@ export function checkObject(what: string, value: object, example?: string): void
   throw new TypeError(`${what} must be an object, got ${shown(value)}${hint}`);
 }
 
-/** What the platform calls it, whatever realm it comes from: `Array`, `Date`, `AbortSignal`; `Object` of all that has no such name. */
+/** The platform's name of the type, for objects of any realm: `Array`, `Date`, `AbortSignal`; `Object` without such a name. */
 function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
@@ -35,16 +35,16 @@ export function shown(value: unknown): string {
 
 /** The options or settings of something. */
 export interface Known {
-  /** What one of them is called: `option`. */
+  /** The singular name: `option`. */
   readonly what: string;
-  /** What they are of: `a lock`. */
+  /** The thing that has the options: `a lock`. */
   readonly of: string;
   readonly names: readonly string[];
-  /** How one of them is given, `?` in its place: `lease.unlock({ ? })`. */
+  /** How to give an option, with `?` instead of its name: `lease.unlock({ ? })`. */
   readonly given: string | undefined;
 }
 
-/** @param names all of them as keys, so that the compiler knows that none was forgotten */
+/** @param names all names as keys, so that the compiler notices a missing name */
 /* @__NO_SIDE_EFFECTS__ */
 export function known<Options>(
   what: string,
@@ -57,8 +57,8 @@ export function known<Options>(
 
 /**
  * A misspelt option would silently have no effect.
- * @param others the rest without all known names, so that the compiler knows that none was forgotten
- * @param elsewhere others that the name may belong to
+ * @param others the rest without all known names, so that the compiler notices a missing name
+ * @param elsewhere other places that the name may belong to
  * @throws TypeError with the option, the known options, and the likely one or the place where it belongs
  */
 export function refuseUnknown(
@@ -81,10 +81,10 @@ function hintFor(name: string, names: readonly string[], elsewhere: readonly Kno
   return meant === undefined ? "" : `. Did you mean ${meant}?`;
 }
 
-/** Names that begin alike in so many letters are taken for each other: waitTime and waitMs. */
+/** Two names that share this many first letters count as similar: waitTime and waitMs. */
 const LIKE = 4;
 
-/** What other lock libraries call an option. */
+/** The names of options in other lock libraries. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   leaseMs: ["ttl", "ttlMs", "expire", "expires", "expiry", "duration", "lockTimeout"],
   waitMs: [
@@ -102,7 +102,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * A second argument would silently have no effect, as the 5 of `getSemaphore(name, 5)`.
- * @param instead how it is given, `?` in its place
+ * @param instead how to give it, with `?` instead of the value
  * @throws TypeError
  */
 export function refuseSurplus(method: string, surplus: readonly unknown[], instead?: string): void {
@@ -161,8 +161,8 @@ export function checkCount(what: string, count: number, least: number, most: num
 }
 
 /**
- * What a function of the program's has answered where a text is needed. The promise of an `async` function is none, and a failure of it
- * would otherwise end the process.
+ * The text that a function of the program has returned. The promise of an `async` function is not a text, and its rejection would otherwise
+ * end the process.
  * @throws TypeError
  */
 export function textFrom(what: string, answer: unknown): string {
@@ -171,13 +171,13 @@ export function textFrom(what: string, answer: unknown): string {
   throw new TypeError(`${what} must return a non-empty string, not a promise, got ${shown(answer)}`);
 }
 
-/** A promise that nothing waits for: its failure ends no process. */
+/** A promise that no code waits for: its rejection must not end the process. */
 function disregard(answer: unknown): void {
   Promise.resolve(answer).catch(() => undefined);
 }
 
 /**
- * The name of the key: what the mapper makes of the name that the program uses.
+ * The name of the key: the mapper's result for the name that the program uses.
  * @throws InvalidNameError
  */
 export function keyOf(name: string, nameMapper: (name: string) => string): string {
@@ -189,7 +189,7 @@ export function keyOf(name: string, nameMapper: (name: string) => string): strin
 }
 
 /**
- * Only with one tag in braces, or none at all, do all keys and channels of an object share a slot of a cluster.
+ * All keys and channels of an object share a slot of a cluster only if the key has at most one tag in braces.
  * @throws InvalidNameError
  */
 export function checkClusterKey(key: string): void {
@@ -205,7 +205,7 @@ export function isClusterKey(key: string): boolean {
 }
 
 /**
- * The channel of a latch has braces around the whole name, so that braces within it name another slot.
+ * The channel of a latch has braces around the whole name, so braces within the name select another slot.
  * @throws InvalidNameError
  */
 export function checkClusterLatch(key: string, pubSub: string): void {
@@ -216,7 +216,7 @@ export function checkClusterLatch(key: string, pubSub: string): void {
   );
 }
 
-/** Half of a character: UTF-8 has none, and clients send U+FFFD in its place, so that different names would be one key. */
+/** Half of a character: UTF-8 cannot encode it, and clients send U+FFFD instead, so that different names would share a key. */
 const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 
 function checkName(name: unknown, what: string): void {
@@ -232,7 +232,7 @@ function checkName(name: unknown, what: string): void {
 }
 
 /**
- * By what a signal can do: those of jsdom, of Jest's sandboxes and of the package `abort-controller` are of other classes.
+ * Recognised by its methods: signals of jsdom, of Jest's sandboxes and of the package `abort-controller` have other classes.
  * @throws TypeError
  */
 export function checkSignal(signal: AbortSignal | undefined): void {

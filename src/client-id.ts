@@ -3,10 +3,10 @@ import { environment } from "./environment.js";
 /** Three hexadecimal digits. */
 const GRANT_PROTOCOL = "001";
 
-/** Where the digit of a UUID is that says its version. */
+/** The place of the digit with the UUID's version. */
 const VERSION_AT = 14;
 
-/** Whose a client id is, or a holder, which begins with one: by the version of the UUID. */
+/** The program behind a client id, or behind a holder, which begins with a client id. The version of the UUID tells it. */
 export function originOf(clientId: string): "holdfast" | "jvm" | "other" {
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?::|$)/.test(clientId)) return "other";
   const version = clientId[VERSION_AT];
@@ -15,8 +15,8 @@ export function originOf(clientId: string): "holdfast" | "jvm" | "other" {
 }
 
 /**
- * A UUID of version 8, where Redisson's are of version 4: the twelve bits behind the version say which protocol this
- * client follows when the script of a release gives the lock to a waiter.
+ * A UUID of version 8; Redisson's have version 4. The twelve bits behind the version name the protocol that this client follows when the
+ * script of a release gives the lock to a waiter.
  */
 export function newClientId(): string {
   const random = environment.uuid();

@@ -37,7 +37,7 @@ import { Threads } from "./threads/threads.js";
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
 
-/** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
+/** What all locks of one `Holdfast` share: its identity, its settings, its timers and its wake-ups. */
 export class Client {
   readonly id: string = newClientId();
   /** As events name it. */
@@ -60,7 +60,7 @@ export class Client {
   readonly requests: Requests;
   /** How many locks and permits were acquired. */
   acquired = 0;
-  /** What presence tells of the calls; undefined where it is off. */
+  /** The calls as presence reports them; undefined if presence is off. */
   tally: Tally | undefined;
   /** One function for each running body with permits of a plain semaphore: it gives them back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
@@ -71,7 +71,7 @@ export class Client {
   readonly #permitWatchdog: Watchdog;
   readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
-  /** Waiters of calls for locks of several clients; true for those of a running body of this client. */
+  /** Waiters of calls for locks of several clients; true for waiters of a running body of this client. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
   readonly #unlisten: () => void;
@@ -133,7 +133,7 @@ export class Client {
     this.#unlisten = whenListened(this);
   }
 
-  /** `holdfast:lease:lost` has got a subscriber: sets the alarms of leases that were taken before it. */
+  /** `holdfast:lease:lost` has got a subscriber: sets the alarms of leases that were taken before. */
   tellEnds(): void {
     for (const stay of [...this.threads.stays()]) for (const hold of [...stay.live]) hold.tellEnd();
     for (const hold of this.permits.all()) hold.tellEnd();
@@ -144,12 +144,12 @@ export class Client {
     return this.commands.inCluster;
   }
 
-  /** Whether each server that has keys can be asked: the driver reaches all masters, or there is one server only. */
+  /** Whether each server that has keys can be asked: the driver reaches all masters, or there is only one server. */
   get reachesEverywhere(): boolean {
     return !this.inCluster || this.#driver.everywhere !== undefined;
   }
 
-  /** True once all services have ended: what still goes on in the background is to give up. */
+  /** True once all services have ended: work that is still going on in the background must give up. */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -158,7 +158,7 @@ export class Client {
     return this.#open === "to nobody";
   }
 
-  /** Aborts when the client begins to close. Made for the first that asks. */
+  /** Aborts when the client begins to close. Made for the first caller that asks. */
   get closing(): AbortSignal {
     this.#closing ??= new AbortController();
     if (this.#open !== "to all") this.#closing.abort(new ClientClosedError());
@@ -170,7 +170,7 @@ export class Client {
     return holder.startsWith(`${this.id}:`);
   }
 
-  /** The same, but not for a lock that is only kept: no call can be waiting for itself behind that. */
+  /** The same, but not for a lock that is only kept: behind such a lock no call can be waiting for itself. */
   holdsAs(holder: string): boolean {
     return holder.startsWith(`${this.id}:`) && !holder.endsWith(KEPT_ENDING);
   }
@@ -183,7 +183,7 @@ export class Client {
     }
   }
 
-  /** A waiter that closing the client cancels. To be given back to `dismiss`. */
+  /** A waiter that closing the client cancels. The caller must pass it to `dismiss`. */
   newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined, waitsFor?: WaitsFor): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
     waiter.inBody = this.threads.current !== undefined;
@@ -192,7 +192,7 @@ export class Client {
     return waiter;
   }
 
-  /** Closing this client cancels the waiter of another, too. To be given back to `dismiss`. */
+  /** Closing this client cancels the waiter of another client, too. The caller must pass it to `dismiss`. */
   admit(waiter: Waiter): void {
     this.#admitted.set(waiter, this.threads.current !== undefined);
   }
@@ -210,8 +210,8 @@ export class Client {
   }
 
   /**
-   * Starts work that only `close` waits for, outside of the caller's async context. A rejection is dropped: the caller has its answer
-   * by then.
+   * Starts work outside the caller's async context. Only `close` waits for the work. A rejection is dropped, because by then the caller has
+   * its answer.
    */
   inBackground(work: () => Promise<unknown>): void {
     const settled: Promise<unknown> = inRootContext(work).catch(() => undefined);
@@ -219,15 +219,15 @@ export class Client {
     void settled.then(() => this.#background.delete(settled));
   }
 
-  /** Runs something later, if the client is still there. Never keeps the process alive. */
+  /** Runs a callback later, if the client still exists. Never keeps the process alive. */
   after(delayMs: number, work: () => void): void {
     if (delayMs > 0) this.#wheel.schedule(delayMs, work);
     else work();
   }
 
   /**
-   * Takes no new work from now on and cancels all that waits. The bodies that run have `graceMs` to end, with all that
-   * they still need.
+   * Accepts no new work from now on, and cancels all waiting calls. Running bodies have `graceMs` to end, with all locks that they still
+   * need.
    */
   async shut(graceMs: number): Promise<void> {
     if (graceMs > 0) {
@@ -237,12 +237,15 @@ export class Client {
     this.#refuse("to nobody");
   }
 
-  /** Waits for commands under way, until one has had no answer for a command timeout, and for at most two; then ends all services. */
+  /**
+   * Waits for commands under way, until a command has had no answer for a command timeout, and at most two timeouts. Then ends all
+   * services.
+   */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
     const quiet = this.#quiet();
     await within(this.clock, commandTimeoutMs, quiet);
-    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a silent server it gets none.
+    // Clean-up goes on for one command timeout after the last command, and then needs one more answer. A silent server does not give it.
     const { silentMs } = this.commands;
     if (silentMs < commandTimeoutMs) await within(this.clock, commandTimeoutMs - silentMs, quiet);
     this.#stopped = true;
@@ -259,7 +262,7 @@ export class Client {
     await within(this.clock, commandTimeoutMs, this.#driver.close());
   }
 
-  /** Where the server of a key can change, `Confirmations` asks the new server whether it has the holds. */
+  /** If the server of a key can change, `Confirmations` asks the new server whether it has the holds. */
   #confirm(): Confirmations | undefined {
     const { topology } = this.#driver.traits;
     if (topology !== "cluster" && topology !== "sentinel") return undefined;
@@ -287,7 +290,7 @@ export class Client {
     }
   }
 
-  /** In a loop: a running body may start further ones. */
+  /** In a loop, because a running body may start further work. */
   async #bodiesEnd(): Promise<void> {
     while (this.threads.running.size > 0) await Promise.allSettled(this.threads.running);
   }

@@ -8,11 +8,11 @@ export interface Timer {
 }
 
 /**
- * The port of time. Everything in holdfast that reads a clock or waits goes through one of these, so
- * that a fake one (`holdfast/memory`) can stand in for it.
+ * The port of time. Everything in holdfast that reads a clock or waits goes through a `Clock`, so that a fake clock (`holdfast/memory`) can
+ * replace it.
  */
 export interface Clock {
-  /** Milliseconds since an arbitrary start. Never jumps, and stands still while the machine is suspended. */
+  /** Milliseconds since an arbitrary start. Never jumps, and stops while the machine is suspended. */
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch. May jump, and moves on while the machine is suspended. */
   wallMs(): number;
@@ -26,12 +26,12 @@ export interface Clock {
 /** Node fires a `setTimeout` with a longer delay at once, so longer ones run in stages. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The function of Node itself, also while a test framework has put another one in its place. */
+/** The function of Node itself, even if a test framework has replaced the global. */
 const realSetImmediate = timers.setImmediate;
 
 /**
- * The clock of this process. What tells and counts time is looked up at each call, so that fake timers which a test
- * framework puts in the place of the globals take effect.
+ * The clock of this process. The functions that tell and count time are looked up at each call, so that a test framework's fake timers take
+ * effect.
  */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
@@ -41,14 +41,14 @@ export const systemClock: Clock = {
   },
 };
 
-/** Runs what waits for no time in a later turn of the event loop, which the process stays alive for, fake timers or not. */
+/** Runs a callback in a later turn of the event loop, without a delay. The process stays alive for it, with fake timers or not. */
 export function inLaterTurn(callback: () => void): void {
   realSetImmediate(callback);
 }
 
 /**
- * Fake timers hold `setImmediate` until they are advanced, but a turn of the event loop is no time: a promise takes its place.
- * The test that advances them lets all promises settle before the next timer fires; a real turn might come after that timer.
+ * Fake timers hold `setImmediate` until they are advanced, but a turn of the event loop takes no time, so a promise replaces it. The test
+ * that advances them lets all promises settle before the next timer fires; a real turn might come after that timer.
  */
 function soon(callback: () => void): Timer {
   let isCancelled = false;
@@ -68,7 +68,7 @@ function later(delayMs: number, callback: () => void, keepAlive: boolean): Timer
   const dueMs = performance.now() + delayMs;
   let timeout: NodeJS.Timeout;
   const arm = () => {
-    // setTimeout truncates fractions and libuv's clock is coarser than ours: both may fire early.
+    // setTimeout truncates fractions, and libuv's clock is coarser than ours: for both reasons a timer may fire early.
     const leftMs = Math.min(Math.ceil(dueMs - performance.now()), LONGEST_TIMEOUT_MS);
     timeout = setTimeout(() => (performance.now() < dueMs ? arm() : callback()), Math.max(leftMs, 1));
     if (!keepAlive) timeout.unref();
@@ -77,7 +77,7 @@ function later(delayMs: number, callback: () => void, keepAlive: boolean): Timer
   return { cancel: () => clearTimeout(timeout) };
 }
 
-/** Resolves when the time is over, or as soon as the signal aborts. Until then it keeps the process alive. */
+/** Resolves when the time is over, or as soon as the signal aborts. Keeps the process alive until then. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const abort = () => {

@@ -7,12 +7,12 @@ export interface Weak<T extends object> {
   deref(): T | undefined;
 }
 
-/** What `process.emitWarning` takes besides the text. */
+/** The arguments of `process.emitWarning` besides the text. */
 type WarningKind = string | { readonly type: string; readonly code: string };
 
-/** What a process is, for the people who look for it. */
+/** A description of a process, for the people who look for it. */
 export interface ProcessIdentity {
-  /** The npm package that was started, or else the file name of the program; "" where there is neither. */
+  /** The npm package that was started, or else the file name of the program; "" without either. */
   readonly app: string;
   readonly host: string;
   readonly pid: number;
@@ -20,7 +20,7 @@ export interface ProcessIdentity {
   readonly runtime: string;
 }
 
-/** The port of all that comes from outside of the program, except for time (see clock.ts) and Redis (see driver.ts). */
+/** The port to everything outside the program, except time (see clock.ts) and Redis (see driver.ts). */
 export interface Environment {
   /** A number from 0 up to but not including 1. */
   random(): number;
@@ -29,17 +29,17 @@ export interface Environment {
   randomHex(bytes: number): string;
   weak<T extends object>(object: T): Weak<T>;
   /**
-   * Stands in for garbage collection: calls `tell` once it finds the object unreachable. Undefined: a `FinalizationRegistry` of the
-   * process does that.
+   * Stands in for garbage collection: calls `tell` once it finds the object unreachable. If undefined, a `FinalizationRegistry` of the
+   * process does so.
    */
   readonly whenForgotten: ((object: object, tell: () => void) => void) | undefined;
   warn(message: string, kind: WarningKind): void;
   identity(): ProcessIdentity;
-  /** The codes of warnings that were given and are not to be given again. */
+  /** The codes of warnings that were given and must not be repeated. */
   readonly warned: Set<string>;
 }
 
-/** The process that this module is loaded in. */
+/** The process that has loaded this module. */
 const processEnvironment: Environment = {
   random: () => Math.random(),
   uuid: () => randomUUID(),
@@ -65,7 +65,7 @@ function runtimeName(): string {
 /** The current environment. Look it up at each use. */
 export let environment: Environment = processEnvironment;
 
-/** Puts another one in its place, for all that the process does from now on. @returns what puts this one back */
+/** Replaces the environment for everything that the process does from now on. @returns a function that restores the previous environment */
 export function replaceEnvironment(other: Environment): () => void {
   const replaced = environment;
   environment = other;
@@ -85,7 +85,7 @@ export class Forgotten<T> {
 
   /**
    * @param value the argument of the callback; it must never refer to the object while it is registered, because the registry keeps it
-   * @param token ends that, by {@link unregister}
+   * @param token ends the registration, by {@link unregister}
    */
   register(object: object, value: T, token?: object): void {
     const { whenForgotten } = environment;
@@ -103,7 +103,7 @@ export class Forgotten<T> {
   }
 }
 
-/** State of a module that outlives its clients: each environment has its own. */
+/** State of a module that outlives its clients. Each environment has its own state. */
 export class OfEnvironment<T> {
   readonly #make: () => T;
   readonly #states = new WeakMap<Environment, T>();

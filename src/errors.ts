@@ -12,7 +12,7 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** The holder that stood in the way, as far as it is known. */
+/** The holder that had the lock, if it is known. */
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
@@ -59,10 +59,10 @@ export function lockBehind(
 }
 
 /**
- * Why a lease is over before it was released: `expired`, its time ran out; `stolen`, the hold was removed or
- * taken over in Redis before that; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out;
- * `closed`, its client was closed; `released`, the hold that a call was about to re-enter was released first;
- * `server-changed`, its slot has moved or another server is the master, which does not have it or could not confirm it.
+ * Why a lease is over before it was released: `expired`, its time ran out; `stolen`, the hold was removed or taken over in Redis before
+ * that; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out; `closed`, its client was closed; `released`, the
+ * hold that a call was about to re-enter was released first; `server-changed`, the key's new server does not have it, or could not confirm
+ * it.
  */
 export type LossReason =
   | "expired"
@@ -135,8 +135,8 @@ export class UpgradeNotSupportedError extends HoldfastError {
 }
 
 /**
- * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back what
- * its possible effect. `cause` is the error of the Redis client, if it reported one.
+ * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back its possible effect. `cause` is the
+ * error of the Redis client, if it reported one.
  */
 export class UnavailableError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_UNAVAILABLE";
@@ -178,9 +178,9 @@ export class QuorumError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_QUORUM";
   constructor(
     readonly lockName: string,
-    /** How many servers granted their lock; these were given back. */
+    /** How many servers granted their lock; their locks were given back. */
     readonly acquired: number,
-    /** How many would have been needed. */
+    /** How many were needed. */
     readonly wanted: number,
     /** Why the other servers failed, one error each. */
     readonly failures: readonly unknown[],
@@ -199,7 +199,7 @@ export class WrongTypeError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_WRONG_TYPE";
   constructor(
     readonly key: string,
-    /** Redis' name of the key's type: `string`, `list`, … */
+    /** Redis' name for the key's type: `string`, `list`, … */
     readonly type: string,
     wanted = "lock",
   ) {

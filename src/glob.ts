@@ -1,7 +1,7 @@
-/** The characters that fit one place of a pattern. */
+/** The characters that fit in one place of a pattern. */
 interface PatternPlace {
   readonly ranges: readonly (readonly [from: string, to: string])[];
-  /** Whether all other characters match, instead of those listed. */
+  /** Whether the listed characters are excluded, and all others match. */
   readonly isNegated: boolean;
 }
 
@@ -9,7 +9,7 @@ const WORD_BITS = 32;
 
 /**
  * A test for the globs of Redis: `*`, `?`, `[abc]`, `[^abc]`, `[a-z]`, and `\` before a character that stands for itself. It follows all
- * ways in which a text may fit at once, as the bits of a set, so that its time grows with the length of a text and with nothing else of it.
+ * possible matches at once, as the bits of a set, so that its time depends only on the length of the text.
  */
 export function glob(pattern: string): (text: string) => boolean {
   const { places, stars } = parsed([...pattern]);
@@ -20,9 +20,9 @@ export function glob(pattern: string): (text: string) => boolean {
   return (text) => fits(text, staying, fitting, places.length);
 }
 
-/** @param staying the numbers of places that a star follows. @param last the number of all places */
+/** @param staying the numbers of places before a star @param last the number of all places */
 function fits(text: string, staying: Uint32Array, fitting: Fitting, last: number): boolean {
-  /** How many places may be filled by what was read of the text: the numbers that may be, as bits. */
+  /** The possible numbers of places that the text read so far fills, as bits. */
   const filled = new Uint32Array(staying.length);
   add(filled, 0);
   for (const char of text) {
@@ -47,7 +47,7 @@ function add(set: Uint32Array, at: number): void {
   set[word] = (set[word] ?? 0) | (1 << (at % WORD_BITS));
 }
 
-/** Which places a character fits: the same ones for all that stand between the same two that the pattern names. */
+/** The places that a character fits. All characters between the same two named characters fit the same places. */
 class Fitting {
   readonly #places: readonly PatternPlace[];
   readonly #size: number;
@@ -74,7 +74,7 @@ class Fitting {
     return set;
   }
 
-  /** An odd number for each character that is named, and an even one for those between two of them. */
+  /** An odd number for each named character, and an even number for the characters between two of them. */
   #groupOf(char: string): number {
     let [low, high] = [0, this.#named.length];
     while (low < high) {
@@ -88,7 +88,7 @@ class Fitting {
 
 const ANY: PatternPlace = { ranges: [], isNegated: true };
 
-/** The places without the stars, and how many of them stand before each star. */
+/** The places without the stars, and how many places are before each star. */
 function parsed(pattern: readonly string[]): { places: readonly PatternPlace[]; stars: readonly number[] } {
   const [places, stars]: [PatternPlace[], number[]] = [[], []];
   for (let at = 0; at < pattern.length; at += 1) {
@@ -107,7 +107,7 @@ function parsed(pattern: readonly string[]): { places: readonly PatternPlace[]; 
   return { places, stars };
 }
 
-/** A class ends with a bracket, or with the pattern. @param start behind its opening bracket */
+/** A class ends with a bracket, or with the pattern. @param start the position behind its opening bracket */
 function classOf(
   pattern: readonly string[],
   start: number,

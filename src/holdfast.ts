@@ -58,8 +58,8 @@ import { Thread } from "./threads/thread.js";
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson.
  *
- * One client for a process is enough. Making one sends nothing; the server is first spoken to when a lock is, or by presence, where it is on,
- * one beat after that.
+ * One client for a process is enough. Creating it sends nothing: the first command comes with the first lock or, with presence, one beat
+ * after creation.
  */
 export class Holdfast implements AsyncDisposable {
   readonly #client: Client;
@@ -81,8 +81,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies hear of it while their grace lasts: a lease's own signal
-   * aborts when that is over. Aborted already where it is read later.
+   * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies learn of it while their grace lasts. A lease's own
+   * signal aborts when the grace is over. If you read `closing` later, it has already aborted.
    */
   get closing(): AbortSignal {
     return this.#client.closing;
@@ -134,7 +134,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock which the thread that has it may take again. Source: Redisson's getLock.
+   * A lock that its thread may take again. Source: Redisson's getLock.
    * @throws InvalidNameError, TypeError
    */
   getLock(name: string, settings: LockSettings = {}): Lock {
@@ -143,7 +143,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock which the thread that has it is refused at once, with a ReentryError. Source: Redisson's getNonReentrantLock.
+   * A lock that its thread cannot take again: a ReentryError refuses it at once. Source: Redisson's getNonReentrantLock.
    * @throws InvalidNameError
    */
   getNonReentrantLock(name: string): Lock;
@@ -162,7 +162,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * As `getFairLock`, and as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
+   * A fair lock without re-entry, as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
    * @throws InvalidNameError
    */
   getNonReentrantFairLock(name: string): Lock;
@@ -172,7 +172,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock that is waited for by asking again and again, without a connection for messages. Source: Redisson's getSpinLock.
+   * A lock whose waiters ask again and again, without a connection for messages. Source: Redisson's getSpinLock.
    * @throws InvalidNameError, TypeError, RangeError
    */
   getSpinLock(name: string, settings: SpinLockSettings = {}): Lock {
@@ -204,8 +204,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Several locks as one, which is held while all of them are. They may be of any kind and of any client. Source:
-   * Redisson's getMultiLock.
+   * Several locks as one lock, which is held while all members are held. Members may be of any kind and of any client. Source: Redisson's
+   * getMultiLock.
    * @throws TypeError
    */
   getMultiLock(...locks: readonly Lock[]): Lock {
@@ -213,7 +213,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Locks on independent servers as one, which is held while a majority of them is. Source: Redisson's getRedLock.
+   * Locks on independent servers as one lock, which is held while a majority of them is held. Source: Redisson's getRedLock.
    * @throws TypeError
    */
   getRedLock(...locks: readonly Lock[]): Lock {
@@ -221,7 +221,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A number of permits without owners: any caller may release one. After a crash they stay taken; the leased ones of
+   * A number of permits without owners: any caller may release a permit. After a crash they stay taken. Leased permits of
    * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
    * @throws InvalidNameError
    */
@@ -243,7 +243,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A latch that opens when it was counted down to zero. Source: Redisson's getCountDownLatch.
+   * A latch that opens when its count reaches zero. Source: Redisson's getCountDownLatch.
    * @throws InvalidNameError
    */
   getCountDownLatch(name: string): CountDownLatch;
@@ -255,8 +255,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Runs a body as one thread, for code in Redisson's style: a lock that the body takes with `lock` or `tryLock` it may
-   * take again and release with `unlock`. Inside another scope the thread is that scope's.
+   * Runs a body as one thread, for code in Redisson's style: the body may take a lock again that it took with `lock` or `tryLock`, and
+   * release it with `unlock`. Inside another scope it runs as that scope's thread.
    * @throws ClientClosedError, TypeError
    */
   async asThread<T>(body: () => T | Promise<T>): Promise<T> {
@@ -267,7 +267,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues.
+   * Runs a body outside the scope of the caller, so that it re-enters no lock. For pools, loaders and queues.
    * @throws TypeError
    */
   outside<T>(body: () => T): T {
@@ -276,10 +276,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it) that
-   * has the lock of this name, of any kind; for a member of a joint lock the joint lease. It may be lost, as its `state` says,
-   * but is never released. Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
-   * @returns undefined outside of such a body, as in a callback that has outlived it, and once the client is closed
+   * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it)
+   * that has the lock of this name, of any kind; for a member of a joint lock the joint lease. Its `state` may be lost, but never released.
+   * Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
+   * @returns undefined outside such a body, for example in a callback that has outlived it, and once the client is closed
    * @throws InvalidNameError
    */
   leaseHere(name: string): Lease | undefined {
@@ -288,7 +288,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Asserts that the code runs in a body that has the lock of this name, as {@link leaseHere} finds it. Sends nothing.
-   * @throws NotHeldError when no body around the caller has it; LeaseLostError when the lease was lost; InvalidNameError
+   * @throws NotHeldError when the caller is not in such a body; LeaseLostError when the lease was lost; InvalidNameError
    */
   assertLocked(name: string): void {
     assertLocked(name, this.leaseHere(name));
@@ -306,11 +306,12 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The locks that are held or waited for, those of JVMs too: the stored state of each, and its clients as far as presence reports them. Looked for
-   * where `sources` says, by default among what the clients with the option `presence` tell; each source is blind to some locks. Without
-   * `KEYS`; `SCAN` is sent only for the source `scan`. Locks that have become free are left out, and so are keys that this user may not read.
-   * Each loop over it is a search of its own, which comes page by page, ordered by key within a page, and sends nothing any more once the loop is left. Advisory, as
-   * `inspect` is. The sources `channels` and `scan` ask all servers or fail: an error in the loop, as of a master that can not be reached, says that there may be more.
+   * The locks that are held or waited for, including locks of JVMs: the stored state of each, and its clients as far as presence reports
+   * them. Looks in `sources`, by default in the reports of clients with the option `presence`. Each source misses some locks. Without
+   * `KEYS`; `SCAN` is sent only for the source `scan`. Locks that have become free are left out, and so are keys that this user may not
+   * read. Each loop over it is a new search. It comes page by page, ordered by key within a page, and sends nothing after the loop.
+   * Advisory, like `inspect`. The sources `channels` and `scan` ask all servers or fail: an error in the loop, as of a master that can not
+   * be reached, means that there may be more.
    * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
    * @see docs/guide/finding-locks.md
    */
@@ -321,13 +322,13 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Frees a lock from exactly the holders and hold counts that `inspect` has seen, as a tool does that shows a lock before it frees it. What
-   * counts is the key of the state, so a `nameMapper` of another client may have made it.
+   * Frees a lock from exactly the holders and hold counts that `inspect` has seen, for tools that show a lock before they free it. The key
+   * of the state counts, so another client's `nameMapper` may have made it.
    *
-   * Two things cannot be told apart: the calls to which the client of a holder has handed the lock on since lose it with that holder; and
-   * holders whose ids recur, those of JVM threads and of chosen ids, may lose a later hold of the same count. A former holder in another
-   * client learns of it as from any `forceUnlock`: with its next renewal, or by `lost`. Own leases are told at once.
-   * @returns `released`: they are gone; `absent`: the lock was free; `changed`: its holders are others by now, and nothing was done
+   * Two things cannot be told apart: calls that got the lock from this holder inside its client lose it, too; and holders with recurring
+   * ids (JVM threads, chosen ids) may lose a later hold of the same count. A former holder in another client learns of it as after any
+   * `forceUnlock`: with its next renewal, or by `lost`. Own leases are told at once.
+   * @returns `released`: the holders are gone; `absent`: the lock was free; `changed`: it has other holders, and nothing was done
    * @throws TypeError if it is not the state of a lock (a semaphore's is not); InvalidNameError, UnavailableError, WrongTypeError,
    * ClientClosedError
    */
@@ -337,10 +338,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Gives back leased permits that `inspect` has seen, all of them or none, as a tool does for those of a process that has died: permanent
-   * ones never return by themselves. No id is ever used twice, so that a permit that was taken since cannot be hit. Their holder learns of it
-   * with its next renewal, that of permanent ones never. Own leases are told at once.
-   * @returns `released`: they are available again; `absent`: none of them was out any more; `changed`: some were not, and nothing was done
+   * Gives back leased permits that `inspect` has seen, all of them or none, for tools: permanent permits of a dead process never return by
+   * themselves. Ids are never reused, so a permit that was taken later is safe. The holder learns of it with its next renewal; for
+   * permanent permits, never. Own leases are told at once.
+   * @returns `released`: they are available again; `absent`: all were back already; `changed`: some were back already, and nothing was done
    * @throws TypeError, RangeError if it is not the state of a permit-expirable semaphore, or if an id is not in its `taken`;
    * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
@@ -351,9 +352,9 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Changes how many permits a semaphore has, if it has as many as `inspect` has seen: `available` and `takenCount` together. A plain
-   * semaphore does not store how many are out: those available are all that is counted, and so this gives back what a process that has died
-   * has not. A latch is stored as a plain semaphore is: the caller has to know which it is.
-   * @returns `set`; `absent`: there is no such semaphore; `changed`: it had another number, and nothing was done
+   * semaphore stores only the available permits, so this is the way to give back the permits of a dead process. A latch is stored like a
+   * plain semaphore: the caller must know the kind.
+   * @returns `set`; `absent`: the semaphore does not exist; `changed`: it had another number, and nothing was done
    * @throws as `forceRelease`
    */
   async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
@@ -372,8 +373,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The clients of a group that have presence, with what they hold and wait for. Works without presence of one's own, and reads the fleet
-   * in pages of some hundred kilobytes. All of it is what they claim, some seconds old.
+   * The clients of a group that have presence, with their holds and waits. Works without own presence, and reads the fleet in pages of some
+   * hundred kilobytes. All of it is their claim, some seconds old.
    * @throws TypeError, RangeError, UnavailableError, ClientClosedError, the signal's reason
    */
   async fleet(options: FleetOptions = {}): Promise<Fleet> {
@@ -382,13 +383,13 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Aborts {@link closing}, refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all
-   * the locks that they still take. Then declares the remaining holds lost and stops renewing them. Closes only the connections that holdfast
-   * opened. Safe twice.
+   * Aborts {@link closing}, refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, and may
+   * still take locks. Then declares the remaining holds lost and stops renewing them. Closes only the connections that holdfast opened.
+   * Safe twice.
    *
-   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: until one has
-   * been without an answer for one `commandTimeoutMs`, and two at most, as what lost an answer is cleaned up. The Redis client may take one
-   * more to end connections, which as a rule it does at once.
+   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: until a
+   * command has had no answer for one `commandTimeoutMs`, and at most for two, because lost answers are cleaned up. The Redis client may
+   * take another to end connections; usually it ends them at once.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * What can stand in one {@link Ring}. For what comes and goes with each call a ring is better than a Set: that copies its table
- * every few changes, and each copy that has grown old keeps alive the next one, with all that is in it.
+ * An element of at most one {@link Ring}. For elements that come and go with each call a ring is better than a Set. A Set copies its table
+ * every few changes, and each old copy keeps the next copy alive, with all its elements.
  */
 export class Link {
   /** Itself when in no ring. */
@@ -17,7 +17,7 @@ export class Link {
     return this.next !== this;
   }
 
-  /** Takes it out of its ring. Harmless when it is in none. */
+  /** Takes the link out of its ring. Harmless when it is not in a ring. */
   unlink(): void {
     this.previous.next = this.next;
     this.next.previous = this.previous;
@@ -38,7 +38,7 @@ export class Ring<T extends Link> {
     return this.isEmpty ? undefined : (this.#head.next as T);
   }
 
-  /** Appends an element that is in no ring. */
+  /** Appends an element that is not in a ring. */
   add(link: T): void {
     const head = this.#head;
     link.previous = head.previous;
@@ -47,7 +47,7 @@ export class Ring<T extends Link> {
     head.previous = link;
   }
 
-  /** Prepends an element that is in no ring. */
+  /** Prepends an element that is not in a ring. */
   addFirst(link: T): void {
     const head = this.#head;
     link.previous = head;
@@ -56,7 +56,7 @@ export class Ring<T extends Link> {
     head.next = link;
   }
 
-  /** The loop body may unlink the link that it got. It must not unlink the next one, which is read before the body runs. */
+  /** The loop body may unlink the link that it got. It must not unlink the next link, which is read before the body runs. */
   *[Symbol.iterator](): Iterator<T> {
     for (let link = this.#head.next; link !== this.#head; ) {
       const { next } = link;

@@ -11,9 +11,9 @@ export interface PingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a server has answered, and when. */
+/** The answer of a server, and its time. */
 export interface Pong {
-  /** The server, without credentials; of several, where the Redis client tells, which one. */
+  /** The server that answered, without credentials, as far as the Redis client tells. */
   readonly server: string;
   /** Milliseconds from the sending to the answer. */
   readonly rttMs: number;
@@ -56,7 +56,7 @@ export async function ping(client: Client, key: string, { timeoutMs, signal }: P
       .exchange(serverProbe, key, input, patience)
       .then(({ reply, serverMs, sentAt }) => {
         const rttMs = clock.monotonicMs() - sentAt.monotonicMs;
-        // The key may have another server by now.
+        // The key may have moved to another server by now.
         if (commands.serverOf(key) === server) commands.unsuited.met(server, reply);
         const clockOffsetMs = Math.round(serverMs - (sentAt.wallMs + rttMs / 2));
         return { server, rttMs, clockOffsetMs, version: reply.version };
@@ -65,7 +65,7 @@ export async function ping(client: Client, key: string, { timeoutMs, signal }: P
     if (pong === undefined) throw waiter.reason;
     return pong;
   } catch (error) {
-    // Made in a timer or where an answer comes in: this caller is to be in its stack.
+    // The error comes from a timer or from an incoming answer. It is created again here, so that its stack has this caller.
     throw forCaller(error, undefined, waiter);
   } finally {
     client.dismiss(waiter);

@@ -3,8 +3,8 @@ import type { InspectOptions } from "node:util";
 type Show = (value: unknown, options: InspectOptions) => string;
 
 /**
- * Has logs show, of objects of a class, what it is called and the values that `JSON.stringify` shows as well; nothing of their insides. Put
- * behind the class, since declarations are made of each file by itself, which excludes methods with computed names.
+ * Makes logs show objects of a class by the name of the class and the values that `JSON.stringify` shows, without private fields. Called
+ * after the class: a method with a computed name is impossible, because declarations are made for each file by itself.
  */
 export function showInLogs({ prototype }: { readonly prototype: { toJSON(): object } }, as: string): void {
   Object.defineProperty(prototype, Symbol.for("nodejs.util.inspect.custom"), {

@@ -1,15 +1,15 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.js";
 
-/** The context in which holdfast was loaded: that of what belongs to no single call. */
+/** The context in which holdfast was loaded. Code that does not belong to a single call runs in it. */
 export const rootContext: AsyncResource = /* @__PURE__ */ new AsyncResource("holdfast", {
   requireManualDestroy: true,
 });
 
 /**
- * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. Whatever outlives a
- * call (a socket, a timer, a loop) is started in here; else it would keep the `AsyncLocalStorage` values of the
- * request that happened to start it, and run in them, for as long as it lives.
+ * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. A socket, a timer or a loop that outlives a
+ * call is started here. Otherwise it would keep the `AsyncLocalStorage` values of the request that started it, and run with them, as long
+ * as it lives.
  */
 export function inRootContext<T>(body: () => T): T {
   return rootContext.runInAsyncScope(body);
@@ -20,7 +20,7 @@ export function presentContext(): AsyncResource {
   return new AsyncResource("holdfast", { requireManualDestroy: true });
 }
 
-/** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
+/** A timer outlives the call that starts it, so it must not keep the call's async context, or run in it. */
 export function clockInRootContext(clock: Clock): Clock {
   return {
     monotonicMs: clock.monotonicMs.bind(clock),

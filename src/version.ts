@@ -1,2 +1,2 @@
-/** That of package.json: a test compares them. */
+/** The version in package.json: a test compares the two. */
 export const VERSION = "0.1.0";

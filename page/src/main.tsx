@@ -18,7 +18,7 @@ function sessionStorageIfAny(): Storage | null {
 }
 
 const requests = new Requests(sessionStorageIfAny());
-// The token may not stay where it can be seen, sent on or looked up in the history.
+// The token must not stay in the address, where people can see it, send it on or find it in the history.
 if (requests.takeToken(location.hash))
   history.replaceState(null, "", `${location.pathname}${location.search}`);
 const store = new Store();

@@ -4,21 +4,21 @@ export interface Address {
   readonly port: number;
 }
 
-/** What the caller's client makes of the addresses that servers announce. */
+/** How the caller's client translates the addresses that servers announce. */
 export type AddressMap =
   | Readonly<Record<string, Address>>
   | ((announced: string) => Address | null | undefined)
   | null
   | undefined;
 
-/** The address, "host:port" as a server has announced it, at which the caller's client would reach a server. */
+/** The address at which the caller's client would reach a server. It gets "host:port" as a server has announced it. */
 export function addressOf(announced: string, map: AddressMap): Address {
   const known = typeof map === "function" ? map(announced) : map?.[announced];
   const at = announced.lastIndexOf(":");
   return known ?? { host: announced.slice(0, at), port: Number(announced.slice(at + 1)) };
 }
 
-/** As in a URL, where an address of IPv6 stands in brackets. */
+/** As in a URL, where brackets enclose an IPv6 address. */
 export function inUrl(host = "localhost", port = 6379): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -10,8 +10,8 @@ export interface AskedMaster {
 }
 
 /**
- * Asks all of them at once, and keeps at the ticket those that have not answered. Rejects with the first failure, which names its server
- * unless that has answered with an error.
+ * Asks all masters at once, and keeps at the ticket the masters that have not answered. Rejects with the first failure. The failure names
+ * its server, unless it is the server's own error.
  */
 export function askEach(
   masters: readonly AskedMaster[],

@@ -2,7 +2,7 @@
 export class Moves {
   readonly #told = new Set<() => void>();
 
-  /** @returns what ends it. Safe twice */
+  /** @returns a function that removes the callback. Safe twice */
   add(moved: () => void): () => void {
     // The same function may be given twice.
     const own = () => moved();
@@ -20,19 +20,19 @@ const SLOTS = 16_384;
 /** Notices that slots of a cluster have other masters than before. */
 export class SlotMoves {
   readonly #moved: () => void;
-  /** Undefined where none was known yet. */
+  /** Undefined if the masters were unknown until now. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
   /** The latest answer to `CLUSTER SLOTS`. */
   #answer: string | undefined;
   /** The nodes that have not answered yet. */
   readonly #asked = new WeakSet<object>();
 
-  /** @param moved is called when some have */
+  /** @param moved is called when some slots have */
   constructor(moved: () => void) {
     this.#moved = moved;
   }
 
-  /** To be called when the client may have learned something. */
+  /** To be called when the client may have received a new list of slots. */
   look(masterOf: (slot: number) => string | undefined): void {
     let moved = false;
     for (let slot = 0; slot < SLOTS; slot += 1) {
@@ -45,8 +45,8 @@ export class SlotMoves {
   }
 
   /**
-   * Asks one random node for the slots: a fixed one might lag behind the cluster, or be silent.
-   * @returns whether its answer differs from the one before, or there was none. Never rejects
+   * Asks one random node for the slots: a fixed node might lag behind the cluster, or be silent.
+   * @returns whether its answer differs from the previous answer, or is the first. Never rejects
    */
   async ask<Node extends object>(
     nodes: readonly Node[],

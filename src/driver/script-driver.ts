@@ -22,10 +22,10 @@ import { assertWhole } from "./whole-cluster.js";
 
 const NODES = ["CLUSTER", "NODES"];
 
-/** The driver for one client, of whatever Redis library. It offers no more than the client's port does. */
+/** The driver for one client of any Redis library. It offers no more than the client's port. */
 export class ScriptDriver implements Driver {
   readonly traits: DriverTraits;
-  // `declare`: no such property where the client's port does not offer it.
+  // `declare` creates no property, so the driver lacks the member if the client's port lacks it.
   declare readonly placeOf?: (key: string) => string;
   declare readonly lookForMoves?: () => Promise<void>;
   declare readonly runReplicated?: NonNullable<Driver["runReplicated"]>;
@@ -142,14 +142,14 @@ export class ScriptDriver implements Driver {
     assertWanted(ticket);
     this.#assertOpen();
     try {
-      // With its text: what one master has forgotten is then no reason to ask all again.
+      // With the script's text: if one master has forgotten the script, the others need not be asked again.
       const commands = [NODES, wordsOf("EVAL", call)];
       const answers = (await this.#client.everywhere?.(commands, ticket)) ?? [];
       if (answers.length === 0) throw new Error("no master of the cluster is known yet");
       assertWhole(answers.map(({ replies: [nodes] }) => String(nodes)));
       return answers.map(({ server, replies: [, reply = null] }) => ({ server, reply }));
     } catch (error) {
-      // The master may have failed, and another one may have its slots by now.
+      // The master may have failed, and another server may have its slots by now.
       void this.#client.slots?.refresh();
       throw this.#client.toError(error);
     }
@@ -165,7 +165,7 @@ export class ScriptDriver implements Driver {
     ]);
   }
 
-  /** A client that has ended may be connected again by its owner. */
+  /** A client that has ended may be reconnected by its owner. */
   #refusal(): DriverClosedError | undefined {
     if (this.#closing !== undefined) return new DriverClosedError();
     const { notOpen } = this.#client;

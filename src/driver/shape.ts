@@ -1,15 +1,15 @@
-/** What an adapter was tested with, and what it uses of a client. */
+/** The versions that an adapter was tested with, and the members of a client that it uses. */
 interface WantedShape {
   /** The function that makes the driver. */
   readonly adapter: string;
-  /** The versions of the Redis libraries that the tests run. */
+  /** The versions of the Redis library that the tests run. */
   readonly tested: string;
   readonly members: readonly string[];
 }
 
 /**
- * No version of a Redis library is refused by its number. One that the tests do not run may lack what the adapter uses: that is told here,
- * and not in the midst of a call.
+ * A version is never refused by its number. A version that the tests do not run may lack a member that the adapter uses: the error then
+ * comes here, not during a call.
  * @throws TypeError
  */
 export function assertShape(client: object, { adapter, tested, members }: WantedShape): void {

@@ -2,7 +2,7 @@ import type { EventEmitter } from "node:events";
 
 type EmitterListener = Parameters<EventEmitter["off"]>[1];
 
-/** What the adapters use of a client that emits events. */
+/** The members of an event-emitting client that the adapters use. */
 interface Emitter extends Pick<EventEmitter, "off"> {
   on(event: string | symbol, listener: EmitterListener): unknown;
 }
@@ -16,8 +16,8 @@ interface Shared {
 const known = new WeakMap<object, Map<string | symbol, Shared>>();
 
 /**
- * Listens to a client of the caller's with one listener for each event, however many drivers have that client: Node warns of a leak
- * when an event has more than ten.
+ * Listens to the caller's client with one listener for each event, even if many drivers share that client: Node warns of a leak when an
+ * event has more than ten listeners.
  */
 export function listen(emitter: Emitter, event: string | symbol, listener: EmitterListener): void {
   const events = known.get(emitter) ?? new Map<string | symbol, Shared>();
@@ -28,8 +28,8 @@ export function listen(emitter: Emitter, event: string | symbol, listener: Emitt
 }
 
 /**
- * Ends what `listen` began. Safe twice.
- * @param detaches whether the last one to end it leaves nothing at the emitter. Default: true
+ * Ends the listening that `listen` began. Safe twice.
+ * @param detaches whether the last driver that ends it removes the listener from the emitter. Default: true
  */
 export function unlisten(
   emitter: Emitter,

@@ -1,6 +1,6 @@
 const SLOTS = 16_384;
 
-/** What a node says of a node, itself among them. */
+/** A line in which a node describes a node, perhaps itself. */
 interface NodeView {
   readonly id: string;
   readonly address: string;
@@ -10,15 +10,15 @@ interface NodeView {
 }
 
 /**
- * Throws unless the masters that have answered have all slots, in the eyes of each of them. A client may have dropped a failed master
- * from its list, or have a replica there in whose place another node is the master by now.
- * @param views what each of them answered to `CLUSTER NODES`
+ * Throws unless the masters that have answered have all slots, by the table of each of them. The client's list may lack a failed master, or
+ * may name a former master that is a replica by now.
+ * @param views the answer of each master to `CLUSTER NODES`
  */
 export function assertWhole(views: readonly string[]): void {
   const clusters = views.map(nodesIn);
   const answered = new Set(clusters.flatMap((nodes) => nodes.filter(has("myself")).map(({ id }) => id)));
   for (const nodes of clusters) {
-    // Replicas of Valkey tell the slots of their master as well.
+    // Replicas of Valkey report the slots of their master as well.
     const masters = nodes.filter(has("master"));
     const missing = masters.find(({ id, slots }) => slots > 0 && !answered.has(id));
     if (missing !== undefined) {
@@ -48,7 +48,7 @@ function nodesIn(view: string): readonly NodeView[] {
     });
 }
 
-/** Of "0-5460" or "5461"; a slot on its way is named once more, in brackets. */
+/** The count of "0-5460" or "5461". A moving slot is named a second time, in brackets. */
 function sizeOf(range: string): number {
   if (range.startsWith("[")) return 0;
   const [first = "", last = first] = range.split("-");

@@ -1,12 +1,12 @@
 import type { Driver } from "./driver.js";
 
-/** What not every driver has. */
+/** The optional members of a driver. */
 const OPTIONAL = ["placeOf", "onMoved", "lookForMoves", "runReplicated", "everywhere"] as const;
 
 /**
- * The driver as an object without private fields of its own: a caller may put a `Proxy` around it, or an object that has it for a
- * prototype, whose methods run on another `this` than the driver. A copy by `{ ...driver }` keeps the `resets` and the `outage` of that
- * moment, so that a wrapper made in this way passes these two on by getters.
+ * The driver as an object without private fields. A caller may wrap it in a `Proxy`, or in an object that has it as its prototype: their
+ * methods run on another `this` than the driver. A copy by `{ ...driver }` freezes `resets` and `outage`, so a wrapper made in this way
+ * passes these two on by getters.
  */
 export function wrappable(driver: Driver): Driver {
   const methods: Partial<Record<(typeof OPTIONAL)[number], unknown>> = {};

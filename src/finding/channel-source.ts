@@ -3,25 +3,25 @@ import { type ChannelReading, readingsOf } from "../protocol/channel-names.js";
 import { type FoundChannel, findChannels } from "../protocol/finding-scripts.js";
 import type { Patience } from "../runtime/patience.js";
 
-/** What the channels of a key tell. */
+/** The listeners on the channels of a key. */
 export interface Heard {
   /**
-   * How many connections listen to them, at least. Some of those that listen to the channel of one client listen to that of all as well, and
-   * nothing tells which: of the two numbers the higher counts.
+   * How many connections listen, at least. Some connections listen both to the channel of one client and to the channel of all clients, and
+   * no answer tells which: the higher of the two numbers counts.
    */
   readonly listeners: number;
   readonly of: ChannelReading["of"];
 }
 
-/** The keys to which the channels may belong that somebody listens to. A server names all of its channels in one answer. */
+/** The keys to which channels with a listener may belong. A server names all of its channels in one answer. */
 export async function heardKeys(client: Client, patience: Patience): Promise<ReadonlyMap<string, Heard>> {
-  // Only clusters have sharded messages of ours.
+  // Only clusters have sharded messages of holdfast.
   const input = { sharded: client.inCluster };
   const { reply } = await client.commands.exchange(findChannels, "", () => input, patience);
   return heardOn(reply);
 }
 
-/** @param channels as all masters tell them */
+/** @param channels as all masters report them */
 export function heardOn(channels: readonly FoundChannel[]): ReadonlyMap<string, Heard> {
   const heard = new Map<string, Heard>();
   const [ofAll, ofOne] = [new Map<string, number>(), new Map<string, number>()];

@@ -2,16 +2,16 @@ import type { Client } from "../client.js";
 import type { FindSettings } from "./finding-options.js";
 import type { ListedLock } from "./listed-lock.js";
 
-/** A search for locks: each loop over it is one of its own. */
+/** A search for locks: each loop over it is a new search. */
 export interface LockSearch extends AsyncIterable<ListedLock> {
-  /** How many keys the latest scan has left out so far, as their names are not UTF-8: no client of strings can name them. */
+  /** How many keys the latest scan has left out so far, as their names are not UTF-8: a client that uses strings cannot name them. */
   readonly unreadable: number;
 }
 
 /**
- * Lists locks, each once, ordered by key within a page. Keeps in memory what presence and the channels have told, and with a scan the
- * keys that were listed.
- * @throws TypeError where the driver does not reach all servers that a source has to ask
+ * Lists locks, each once, ordered by key within a page. Keeps the answers of presence and the channels in memory, and the listed keys if it
+ * scans.
+ * @throws TypeError if the driver does not reach all servers that a source has to ask
  */
 export function findLocks(client: Client, settings: FindSettings): LockSearch {
   const asksAll = settings.sources.find((source) => source !== "presence");

@@ -1,17 +1,17 @@
 import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
 import { checkGroup } from "../presence/presence-options.js";
 
-/** Where the names of locks are looked for; see docs/guide/finding-locks.md. */
+/** Where to look for the names of locks; see docs/guide/finding-locks.md. */
 export type LockSource = "presence" | "channels" | "scan";
 
-/** Which locks to list, and how they are looked for. */
+/** Which locks to list, and how to look for them. */
 export interface FindLocksOptions {
   /**
-   * Where the names are looked for: what the clients of the fleet tell of themselves, the channels that somebody listens to, all keys of
-   * the servers. Default: `["presence"]`.
+   * Where to look for names: the presence of the fleet's clients, the channels with a listener, all keys of the servers. Default:
+   * `["presence"]`.
    */
   readonly sources?: readonly LockSource[];
-  /** Whose presence is looked at. Default: the group of this client's presence, else `default`. */
+  /** Whose presence to read. Default: the group of this client's presence, else `default`. */
   readonly group?: string;
   /** A glob that names have to fit: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
   readonly match?: string;
@@ -35,9 +35,9 @@ export interface FindSettings {
 
 const ALL: readonly LockSource[] = ["presence", "channels", "scan"];
 const MOST = 1_000_000_000;
-/** At 50 steps a second of 200 keys each, one server is gone through for less than two minutes. */
+/** At 50 steps a second of 200 keys each, the search spends less than two minutes on one server. */
 const MOST_KEYS = 1_000_000;
-/** Some thirty places of a pattern are one step for each character of a name. */
+/** A pattern is checked against a name in steps: about thirty places of the pattern and one character of the name make one step. */
 const LONGEST_MATCH = 1_000;
 
 const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {

@@ -2,12 +2,12 @@ import type { PresentHold, PresentWait } from "../presence/claims.js";
 import type { ClientPresence } from "../presence/fleet.js";
 import type { ClientRef } from "./listed-lock.js";
 
-/** What one client tells of one hold. */
+/** The report of one client about one hold. */
 export interface ToldHold extends PresentHold {
   readonly client: ClientRef;
 }
 
-/** What one client tells of one wait. */
+/** The report of one client about one wait. */
 export interface ToldWait extends PresentWait {
   readonly client: ClientRef;
 }
@@ -19,7 +19,7 @@ interface ToldOfKey {
 
 const NOTHING: ToldOfKey = { holds: [], waits: [] };
 
-/** What all clients tell of themselves, by client and by key: as large as the fleet, with some hundred holds and waits of each client. */
+/** The reports of all clients, by client and by key: as large as the fleet, with some hundred holds and waits of each client. */
 export class FleetIndex {
   readonly #clients = new Map<string, ClientRef>();
   readonly #told = new Map<string, ToldOfKey>();

@@ -16,7 +16,7 @@ export interface Findings {
   readonly name: string;
   readonly record: FoundRecord;
   readonly fleet: Pick<FleetIndex, "client" | "told">;
-  /** What its channels tell; undefined where they were not asked, or somebody listens to none. */
+  /** The listeners on its channels; undefined if the channels were not asked, or have no listener. */
   readonly heard: Heard | undefined;
   readonly sources: readonly LockSource[];
   /** Whether the channels were asked. */
@@ -35,7 +35,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
   const waiting = waitersIn(findings);
   const isQueuedFor = record.queue.length > 0 || record.waitingClients.length > 0;
   const isUsed = holders.length > 0 || isQueuedFor || waiting.some(isThere);
-  // A number says nothing about its users but by its channel, and by leases.
+  // The value of a semaphore or a latch is a number and does not name its users. Only its channel and its leases show them.
   const isOut = (record.permits?.leases?.taken ?? 0) > 0;
   if (!isUsed && !isOut && (record.type !== "string" || heard === undefined)) return undefined;
   return withToken({
@@ -75,7 +75,7 @@ function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
     : undefined;
 }
 
-/** Of what is not there at the moment, as waiters tell it. */
+/** For locks whose key is absent at the moment, as waiters report them. */
 function waitedKind(told: string | undefined): ListedLock["kind"] | undefined {
   if (told === undefined) return undefined;
   if (told === "read-lock" || told === "write-lock") return "read-write-lock";
@@ -101,7 +101,7 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
   });
 }
 
-/** What clients tell about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
+/** The reports of clients about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
 class HoldsByHolder {
   readonly #exact = new Map<string, ToldHold>();
   /** By client and mode; null for a client that reports several. */
@@ -119,7 +119,7 @@ class HoldsByHolder {
     }
   }
 
-  /** Of a lock that was handed on inside of its client Redis may still have the holder before. */
+  /** A lock that was handed on inside its client may still have the previous holder in Redis. */
   of(holder: string): ToldHold | undefined {
     const mode = holder.endsWith(WRITE_ENDING) ? WRITE_ENDING : "";
     return this.#exact.get(holder) ?? this.#handedOn.get(clientIdIn(holder) + mode) ?? undefined;
@@ -130,7 +130,7 @@ function clientIdIn(holder: string): string {
   return holder.slice(0, CLIENT_ID_LENGTH);
 }
 
-/** What of a semaphore is not told of its holders. */
+/** The numbers of a semaphore's permits, which its holders do not show. */
 function permitCounts({
   permits,
 }: FoundRecord): Pick<ListedLock, "available" | "takenCount" | "permanentCount"> {
@@ -150,26 +150,27 @@ function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
     const start = id.slice(0, ID_DIGITS);
     out.set(start, [...(out.get(start) ?? []), id]);
   }
-  // The fleet is read from those heard of last. Of holders the one comes first that was heard of longest ago: its permits may have leaked.
+  // The fleet begins with the clients heard from last. The holders begin with the client heard from longest ago: its permits may have
+  // leaked.
   const holds = [...fleet.told(key).holds].sort((a, b) => b.client.lastSeenMs - a.client.lastSeenMs);
   return holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }
 
 /**
- * What a client tells of its permits.
+ * A client's report about its permits.
  * @param out the ids of permits that are out, by their first digits
- * @param isWhole whether these are all that are out
- * @returns undefined when none of its permits is out any more
+ * @param isWhole whether `out` has all permits that are out
+ * @returns undefined when all of the client's permits are back
  */
 function permitHolder(
   { client, kind, count, ageMs, renewed, note, permanent, ids }: ToldHold,
   out: ReadonlyMap<string, readonly string[]>,
   isWhole: boolean,
 ): ListedHolder | undefined {
-  // Of permits that begin alike none is told.
+  // Permits that begin alike are left out.
   const permitIds = ids.flatMap((start) => (out.get(start)?.length === 1 ? (out.get(start) ?? []) : []));
   const isLeased = kind === "permit-expirable-semaphore";
-  // Of a client that is older, or has taken many at once, not all ids are told.
+  // A client that is older, or has taken many permits at once, does not report all ids.
   const isKnown = isLeased && isWhole && ids.length === count;
   if (isKnown && permitIds.length === 0) return undefined;
   return {
@@ -186,8 +187,8 @@ function permitHolder(
 }
 
 /**
- * Of a client whose waiters stand in the queue the longest waits are theirs. A client that waits for a lock without a fair queue has one
- * place there, however many of its calls wait; a client that waits for permits has one for each number of permits that its calls want.
+ * If a client's waiters are in the queue, its longest waits belong to them. For a lock without a fair queue a client has one place, even if
+ * many of its calls wait. For permits it has one place for each number of permits that its calls want.
  */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);
@@ -207,7 +208,7 @@ function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   ];
 }
 
-/** The waits of each client, from the longest on. @param waits the longest first */
+/** The waits of each client, the longest first. @param waits the longest first */
 function longestFirst(waits: readonly ToldWait[]): ReadonlyMap<string, Iterator<ToldWait, undefined>> {
   const lists = new Map<string, ToldWait[]>();
   for (const wait of waits) {

@@ -1,18 +1,18 @@
 import type { StoredLockKind } from "../locks/inspect.js";
 import type { LockSource } from "./finding-options.js";
 
-/** A client of the fleet, as it tells of itself. A claim of anybody with access to Redis: nothing is to be done on its strength alone. */
+/** A client of the fleet, by its own report. Any program with access to Redis can forge a report: never act on it alone. */
 export interface ClientRef {
-  /** The first part of its holders. */
+  /** The first part of the names of its holders. */
   readonly id: string;
-  /** What its program is called; "" where it does not tell. */
+  /** The name of its program; "" if it does not tell. */
   readonly app: string;
-  /** The name of its machine, and the number of its process there; null where it does not tell. */
+  /** The name of its machine, and its process number there; null if it does not tell. */
   readonly host: string | null;
   readonly pid: number | null;
-  /** `gone`: it has not told anything for longer than three times its period. */
+  /** `gone`: it has not reported for longer than three times its period. */
   readonly state: "there" | "gone";
-  /** How long ago it has told of itself, in milliseconds. */
+  /** How long ago it last reported, in milliseconds. */
   readonly lastSeenMs: number;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -20,76 +20,79 @@ export interface ClientRef {
 /** A holder of a lock. */
 export interface ListedHolder {
   /**
-   * As stored, `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take it; with `:write` behind one of a write
-   * lock. Of a semaphore, which stores no holders: the client id.
+   * As stored, `<client id>:<thread id>`, or `<client id>:next` for a client that is about to take it; a write lock adds `:write`. For a
+   * semaphore, which stores no holders: the client id.
    */
   readonly holder: string;
   /** How often it holds it. */
   readonly count: number;
-  /** Whose it is, by the version of the UUID in its client id. */
+  /** Whether the holder is of Redisson or holdfast, by the version of the UUID in its client id. */
   readonly by: "holdfast" | "jvm" | "other";
-  /** Its client; null where presence does not tell. */
+  /** Its client; null if presence does not tell. */
   readonly client: ClientRef | null;
-  /** For how many milliseconds it has held it; null where presence does not tell. */
+  /** For how many milliseconds it has held the lock; null if presence does not tell. */
   readonly sinceMs: number | null;
-  /** Whether the watchdog renews it; null where presence does not tell, and of permits that never return by themselves. */
+  /** Whether the watchdog renews it; null if presence does not tell, and for permits that never return by themselves. */
   readonly renewed: boolean | null;
-  /** What its caller noted; null without. */
+  /** The note of its caller; null without. */
   readonly note: string | null;
-  /** Of permits alone: they never return by themselves, as they have no lease, or are those of a plain semaphore. */
+  /** For permits only: they never return by themselves, as they have no lease or belong to a plain semaphore. */
   readonly permanent?: true;
-  /** Of permits with ids alone: those of them that its client tells and that are out. Of one call 64 at most are told. */
+  /** For permits with ids only: the ids that its client reports and that are out. At most 64 for each call. */
   readonly permitIds?: readonly string[];
 }
 
 /** A waiter for a lock. */
 export interface ListedWaiter {
   /**
-   * As it stands in the queue of a fair lock; in that of a plain, non-reentrant, fenced or write lock the client id, which stands there once for
-   * all of its calls; in that of a semaphore the client id, once for its calls that want equally many permits. null for a call that only
-   * presence tells of.
+   * In the queue of a fair lock: the stored entry. In the queue of a plain, non-reentrant, fenced or write lock: the client id, once for
+   * all of its calls. In the queue of a semaphore: the client id, once for all its calls that want equally many permits. null for a call
+   * that only presence reports.
    */
   readonly holder: string | null;
-  /** Its client; null where presence does not tell. */
+  /** Its client; null if presence does not tell. */
   readonly client: ClientRef | null;
-  /** For how many milliseconds it has waited; null where presence does not tell. */
+  /** For how many milliseconds it has waited; null if presence does not tell. */
   readonly forMs: number | null;
-  /** What its caller noted; null without. */
+  /** The note of its caller; null without. */
   readonly note: string | null;
 }
 
-/** A lock that is held or waited for, or a semaphore or a latch that somebody uses. */
+/** A lock that is held or waited for, or a semaphore or a latch in use. */
 export interface ListedLock {
   /** The key in Redis. */
   readonly key: string;
-  /** As this client would call it: the key, without what a `nameMapper` that is a plain prefix puts before each name. */
+  /** The name that this client would use: the key, without the prefix if a `nameMapper` only puts a prefix before each name. */
   readonly name: string;
-  /** Of a lock as `inspect` tells it, of all others as events call it. A semaphore whose channel alone is known is told as `semaphore`, also one whose permits have leases. */
+  /**
+   * For a lock the kind of `inspect`, otherwise the kind of events. If only its channel is known, a semaphore is a `semaphore`, even if its
+   * permits have leases.
+   */
   readonly kind: StoredLockKind | "semaphore" | "permit-expirable-semaphore" | "count-down-latch";
-  /** Milliseconds until it falls by itself, -1 when its key has no TTL, -2 when there is none. */
+  /** Milliseconds until it expires; -1 when its key has no TTL, -2 when the key is absent. */
   readonly ttlMs: number;
-  /** The latest fencing token; null when none was ever given out. */
+  /** The latest fencing token; null when none was issued. */
   readonly token: bigint | null;
-  /** Which of the sources have named it by the time at which it is listed. */
+  /** The sources that had named it when it was listed. */
   readonly sources: readonly LockSource[];
   readonly holders: readonly ListedHolder[];
   /**
-   * The queue, the next first, and then what presence tells of, the longest wait first: calls for a lock without a queue, and all but the
-   * longest of a client that stands in the queue once. A client that has died may stand there until it is passed over.
+   * The queue, the next waiter first, and then the calls that presence reports, the longest wait first: calls for a lock without a queue,
+   * and the further calls of a client that is in the queue once. A dead client may stay in the queue until it is skipped.
    */
   readonly waiting: readonly ListedWaiter[];
   /**
-   * How many stored holders, and how many in the queue, are not in the lists: of both 1,000 are, and of a queue with more than 10,000 none.
-   * Which holders are is up to chance.
+   * How many stored holders and queue entries are not in the lists. The lists have up to 1,000 of each, and no entry of a queue with more
+   * than 10,000. Chance decides which holders are listed.
    */
   readonly more: { readonly holders: number; readonly waiting: number };
-  /** How many permits a semaphore has to give, or how far a latch is to be counted down. Absent for all else. */
+  /** How many permits a semaphore has available, or the count of a latch. Absent for other kinds. */
   readonly available?: number;
-  /** How many permits of a permit-expirable semaphore are out, and how many of these never return by themselves. Absent for all else. */
+  /** How many permits of a permit-expirable semaphore are out, and how many of these never return by themselves. Absent for other kinds. */
   readonly takenCount?: number;
   readonly permanentCount?: number;
   /**
-   * How many connections listen to its channels, at least: of those that wait, and for some ten seconds of those that have waited. Only with
+   * How many connections listen to its channels, at least: clients listen while they wait and for about ten seconds afterwards. Only with
    * the source `channels`.
    */
   readonly listeners?: number;

@@ -6,12 +6,12 @@ import { batches } from "../runtime/batches.js";
 import { wasRefused } from "../runtime/command-failures.js";
 import type { Patience } from "../runtime/patience.js";
 
-/** A script for more locks would keep the server from other commands for too long. */
+/** A script for more locks would block the server for too long. */
 const KEYS_A_COMMAND = 100;
-/** Keys of a cluster mostly go one by one, as each slot is asked by itself. A single server gets one command after the other. */
+/** In a cluster most keys are sent one by one, as each slot is asked by itself. A single server gets one command after the other. */
 const COMMANDS_AT_ONCE = 8;
 
-/** How the server refuses keys that a user has no right to; those of a command that a user may not run are worded otherwise. */
+/** How the server refuses keys that a user may not access. The refusal of a command has other words. */
 const FOREIGN_KEY = /^NOPERM .*\bkeys?\b/i;
 
 /**
@@ -46,9 +46,9 @@ export async function lookAtMany(
 }
 
 /**
- * In one command, in further ones what that had no room for, and each key by itself where the server refuses that: one key of another
- * user's, or a slot that moves, fails all.
- * @param withClients false: a lock whose user has no right to the key of the clients that wait for it is looked at without that
+ * Sends one command, and further commands for keys that it had no room for. If the server refuses, each key is sent by itself: one key of
+ * another user, or a moving slot, fails the whole command.
+ * @param withClients false for a user without a right to the key of the waiting clients: the lock is read without that key
  */
 async function lookAt(
   client: Client,

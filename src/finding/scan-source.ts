@@ -3,22 +3,22 @@ import { UnavailableError } from "../errors.js";
 import { findHashes, type ScanPlace, type ScanStep } from "../protocol/finding-scripts.js";
 import type { Patience } from "../runtime/patience.js";
 
-/** How many keys a server goes through in one step: a fraction of a millisecond. */
+/** How many keys a server reads in one step: a fraction of a millisecond. */
 const KEYS_A_STEP = 200;
 /** 50 steps a second. */
 const STEP_EACH_MS = 20;
 
 const DONE = "0";
 
-/** Goes through the keys of all servers, at a measured pace. */
+/** Reads the keys of all servers, at a measured pace. */
 export class Scan {
   readonly #client: Client;
   readonly #patience: Patience;
-  /** About how many keys are left to go through. */
+  /** About how many keys the scan may still read. */
   #left: number;
   #places: readonly ScanPlace[] = [];
   #nextMs = Number.NEGATIVE_INFINITY;
-  /** How many keys it has met whose names are not UTF-8. */
+  /** How many keys with names that are not UTF-8 the scan has met. */
   unreadable = 0;
 
   constructor(client: Client, maxKeys: number, patience: Patience) {
@@ -36,7 +36,7 @@ export class Scan {
     return Math.max(0, this.#nextMs - this.#client.clock.monotonicMs());
   }
 
-  /** The keys of some hashes, in no order and perhaps not for the first time. */
+  /** The keys of some hashes, in no order. A key may repeat. */
   async step(): Promise<readonly string[]> {
     const { commands, clock } = this.#client;
     this.#nextMs = clock.monotonicMs() + STEP_EACH_MS;
@@ -51,7 +51,7 @@ export class Scan {
     return reply.flatMap(({ keys }) => keys);
   }
 
-  /** Of several servers each must say who it is, or it would be given the cursor of another. */
+  /** With several servers, each must name itself. Otherwise it could get the cursor of another server. */
   #check(steps: readonly ScanStep[]): void {
     if (new Set(steps.map(({ runId }) => runId)).size === steps.length) return;
     const { server } = this.#client.commands;
@@ -60,7 +60,7 @@ export class Scan {
     throw new UnavailableError(server, why, false);
   }
 
-  /** The keys of a server that is gone can not be read any more, and their new server may have been scanned before. */
+  /** The keys of a server that is gone cannot be read any more, and their new server may have been scanned before. */
   #assertAllThere(steps: readonly ScanStep[]): void {
     const there = new Set(steps.map(({ runId }) => runId));
     if (this.#places.every((place) => isDone(place) || there.has(place.runId))) return;

@@ -16,7 +16,7 @@ import { unmapping } from "./unmapped-name.js";
 
 /** How many keys are looked at before the locks among them are listed. */
 const KEYS_A_PAGE = 1_000;
-/** A longer one is not looked at. The scripts that find names leave it out as well, so that their answers are bounded. */
+/** A longer name is skipped. The scripts that find names skip it as well, so that their answers are bounded. */
 const LONGEST_NAME_BYTES = 4_096;
 
 /** One loop over a search. */
@@ -34,7 +34,7 @@ export async function* search(
     for await (const page of looking.pages()) {
       found.unreadable = looking.unreadable;
       for (const lock of page) {
-        // The client may have been closed, or the search cancelled, while the caller looked at the lock before.
+        // The client may have been closed, or the search cancelled, while the caller handled the previous lock.
         throwIfOver(waiter);
         yield lock;
         left -= 1;
@@ -43,7 +43,7 @@ export async function* search(
     }
     throwIfOver(waiter);
   } catch (error) {
-    // Each caller gets an error with a stack of its own.
+    // Each caller gets an error with its own stack.
     throw forCaller(error, undefined, waiter);
   } finally {
     client.dismiss(waiter);
@@ -60,7 +60,7 @@ const FREE: Pick<FoundRecord, "type" | "queue" | "waitingClients"> = {
   waitingClients: [],
 };
 
-/** By key, with `{a}` behind `a`, as these have one queue and are looked at together. */
+/** By key, with `{a}` behind `a`: these two share a queue and are read together. */
 function twinsTogether(one: string, other: string): number {
   const [a, b] = [one, other].map((key) => /^\{([^{}]+)\}$/.exec(key)?.[1] ?? key) as [string, string];
   if (a === b) return one.length - other.length;
@@ -160,7 +160,7 @@ class Search {
     return this.#settings.sources.includes(source);
   }
 
-  /** What presence claims, and what a channel can be read as, need not be a key that a lock can have. */
+  /** A name from presence or from a channel need not be a key that a lock can have. */
   readonly #isWanted = (key: string): boolean =>
     key !== "" &&
     Buffer.byteLength(key) <= LONGEST_NAME_BYTES &&

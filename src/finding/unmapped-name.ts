@@ -1,9 +1,10 @@
-/** Two names that a mapper can hardly take for special ones. */
+/** Two names that a mapper is unlikely to treat specially. */
 const PROBES = ["holdfast-probe", "x:7"] as const;
 
 /**
- * The reverse of a name mapper that puts the same before each name; any other mapper can not be undone, and the name is then the key.
- * @returns what makes a name of a key
+ * The reverse of a name mapper that puts the same prefix before each name. Any other mapper cannot be reversed, and the name is then the
+ * key.
+ * @returns a function from key to name
  */
 export function unmapping(nameMapper: (name: string) => string): (key: string) => string {
   const prefix = prefixOf(nameMapper);
@@ -22,7 +23,7 @@ function prefixOf(nameMapper: (name: string) => string): string | undefined {
   return first === second ? first : undefined;
 }
 
-/** A mapper may refuse what no program of its user has asked for. */
+/** A mapper may reject a name that no program of its user has asked for. */
 function attempt(nameMapper: (name: string) => string, name: string): string | undefined {
   try {
     const key: unknown = nameMapper(name);

@@ -3,26 +3,26 @@ import { isResponse } from "./answer.js";
 /** What the sender of a request may do: nothing, look, or also free locks. */
 export type Role = "none" | "read" | "operate";
 
-/** What `authorize` answers. */
+/** The answer of `authorize`. */
 export interface Access {
   readonly role: Role;
-  /** Names the person in events and log lines. Viewers and frees are counted by it. */
+  /** Names the person in events and log lines. The limits of viewers and frees count by it. */
   readonly actor?: string;
   /**
-   * True: the request proves itself by a secret header that no browser adds to a request of another page, as `Authorization: Bearer`. A free
-   * is then taken without `Sec-Fetch-Site` and `Origin`, as command lines send it. Default: false.
+   * True: the request has a secret header, such as `Authorization: Bearer`, that browsers never add to a request of another page. A free
+   * then needs no `Sec-Fetch-Site` or `Origin`, which command lines do not send. Default: false.
    */
   readonly byToken?: boolean;
 }
 
 /**
  * Decides about a request.
- * @param native the request of the framework, where it keeps what it knows about the user
- * @returns the access, or a response that is sent as it is: a redirect to the login
+ * @param native the framework's request, with its data about the user
+ * @returns the access, or a response to send unchanged: a redirect to the login
  */
 export type Authorize = (request: Request, native: unknown) => Access | Response | Promise<Access | Response>;
 
-/** A visitor that may at least look. */
+/** A visitor that may at least read. */
 export interface Admitted {
   readonly role: Exclude<Role, "none">;
   readonly actor: string | null;
@@ -31,7 +31,7 @@ export interface Admitted {
 
 const LONGEST_ACTOR = 200;
 
-/** Any value that is not a role counts as `none`, and so does an `authorize` that throws: a mistake there must not open the page. */
+/** Any value that is not a role counts as `none`, and so does an error of `authorize`: a mistake there must not open the page. */
 export async function admit(
   authorize: Authorize,
   request: Request,
@@ -49,17 +49,17 @@ export async function admit(
   }
 }
 
-/** Where browsers see the page: as the option `origin` names it, else as `Host` says. */
+/** Where browsers see the page: by the option `origin`, else by `Host`. */
 export interface PageOrigin {
   readonly origin: string;
   readonly isNamed: boolean;
 }
 
 /**
- * Whether a request that changes something comes from the page itself. Browsers name the relation of the page that sends it in
- * `Sec-Fetch-Site`, to https and to localhost; elsewhere `Origin` has to be that of the page. Both have to agree, but a proxy may have
- * rewritten `Host`, so that an `Origin` is foreign for certain only where the option `origin` names the right one. Without both headers
- * the request comes from no browser of today, and only a token proves it.
+ * Whether a request that changes something comes from the page itself. On https and localhost, browsers name the relation of the sending
+ * page in `Sec-Fetch-Site`. Elsewhere `Origin` must be the page's origin. Both must agree. But a proxy may have rewritten `Host`, so an
+ * `Origin` is surely foreign only if the option `origin` names the right origin. A request without both headers does not come from a
+ * present browser, and only a token proves it.
  */
 export function isOfPage(headers: Headers, page: PageOrigin, { byToken }: Admitted): boolean {
   const site = headers.get("sec-fetch-site");

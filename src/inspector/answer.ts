@@ -1,31 +1,31 @@
 import type { Refusal } from "./format.js";
 
-/** Where a feed is written to. */
+/** The target of a feed. */
 export interface Sink {
   write(text: string): void;
-  /** How many bytes the other side has not taken yet. */
+  /** How many bytes the reader has not taken yet. */
   readonly unread: number;
-  /** Ends it after the text that was written. */
+  /** Ends the feed after the text that was written. */
   end(): void;
-  /** Ends it at once, whatever is unread. */
+  /** Ends the feed at once, even if text is unread. */
   cut(): void;
 }
 
-/** What a request is answered by, for each of the two doors. */
+/** How to answer a request, for each of the two doors. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | null;
-  /** Begins a feed instead of a body. @returns a function that ends the feed when the other side has left */
+  /** Begins a feed instead of a body. @returns a function that ends the feed when the reader has left */
   readonly feed?: (sink: Sink) => () => void;
 }
 
-/** Tells a response from all else, also one of another realm or library, by its body. */
+/** Recognises a response by its body, also a response of another realm or library. */
 export function isResponse(value: object | undefined): value is Response {
   return value !== undefined && "arrayBuffer" in value;
 }
 
-/** Nothing of the page comes from elsewhere, is written in it, or may be framed; no text becomes code. */
+/** The page loads all scripts and styles from its own server, has no inline code, and must not be framed. Text never becomes code. */
 const SECURITY: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -49,8 +49,8 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
 }
 
 /**
- * Keeps pages that have opened this one from it. Browsers heed that only where nothing on the way can change the answer, and complain of
- * it elsewhere: on plain http to another machine. There alone they send no `Sec-Fetch-Site`; behind a proxy nothing else tells.
+ * Separates this page from the pages that have opened it. Browsers obey this header only if the connection is secure, and complain about it
+ * otherwise: on plain http to another machine. Only then they omit `Sec-Fetch-Site`, and behind a proxy no other sign shows it.
  */
 export function apart(to: Answer, { url, headers }: Request): Answer {
   const isHeeded = url.startsWith("https:") || headers.has("sec-fetch-site");
@@ -67,7 +67,7 @@ export function refusal(
   return json(body, status, headers);
 }
 
-/** Events over fetch, since an EventSource can send no header. Nothing in between may keep or change them. */
+/** Events over fetch, because an EventSource cannot send headers. Proxies must not keep or change the events. */
 export function feed(begin: NonNullable<Answer["feed"]>): Answer {
   const headers = {
     "content-type": "text/event-stream; charset=utf-8",

@@ -15,7 +15,7 @@ import { View } from "./view.js";
 export interface Newcomer {
   readonly wanted: WantedRows;
   readonly actor: string | null;
-  /** Whether it may still look. Never rejects. */
+  /** Whether the page may still read. Never rejects. */
   mayStay(): Promise<boolean>;
 }
 
@@ -24,18 +24,18 @@ interface Viewer extends Newcomer {
   /** By {@link keyOf}. */
   readonly view: string;
   hasSnapshot: boolean;
-  /** When it was asked last whether it may stay. */
+  /** When the right of the page was last checked. */
   askedMs: number;
   isAsked: boolean;
 }
 
 const PING_MS = 15_000;
 const ASKED_EACH_MS = 60_000;
-/** A page that has not taken so much reads too slowly: it is cut off, and comes again. */
+/** A page with this many unread bytes reads too slowly: its feed is ended, and the page connects again. */
 const MOST_UNREAD = 4_194_304;
 /** Of one actor. */
 const MOST_OWN = 10;
-/** For how long it goes on for a page that asks now and then. */
+/** How long the poll goes on for a page that asks only now and then. */
 const LINGER_MS = 10_000;
 
 /** The open pages. While there are any, one poll looks at the locks for all of them. */
@@ -67,21 +67,21 @@ export class Audience {
     return this.#isClosed;
   }
 
-  /** Calls back when the last one has left. */
+  /** Is called when the last page has left. */
   onLeft(left: () => void): void {
     this.#whenLeft = left;
   }
 
-  /** Why there is no room for one more; undefined: there is. */
+  /** Why there is no room for another page; undefined if there is room. */
   fullFor(actor: string | null): "actor" | "all" | undefined {
     const viewers = [...this.#viewers];
     if (viewers.length >= this.#settings.maxViewers) return "all";
-    // Without a name one cannot be told from another.
+    // Pages without an actor's name cannot be told apart.
     const own = actor === null ? 0 : viewers.filter((viewer) => viewer.actor === actor).length;
     return own < MOST_OWN ? undefined : "actor";
   }
 
-  /** Begins a feed. @returns what ends it */
+  /** Begins a feed. @returns a function that ends the feed */
   join(newcomer: Newcomer, sink: Sink): () => void {
     const askedMs = this.#settings.clock.monotonicMs();
     const view = keyOf(newcomer.wanted);
@@ -92,7 +92,7 @@ export class Audience {
     return () => this.#leave(viewer);
   }
 
-  /** Resolves when the picture is one of now, or says why there is none. */
+  /** Resolves when the picture is up to date, or says why it cannot be. */
   async glance(): Promise<void> {
     this.#lingering?.cancel();
     const { clock, refreshMs } = this.#settings;
@@ -105,7 +105,7 @@ export class Audience {
     await this.#start();
   }
 
-  /** The picture as it is now, for a page that asks once. */
+  /** The present picture, for a page that asks once. */
   snapshot(wanted: WantedRows): FeedSnapshot {
     const { nowMs: atMs, totals, history, events: kept, away, scan, blind } = this.#picture;
     const view = this.#views.get(keyOf(wanted)) ?? new View(this.#picture, wanted);
@@ -116,7 +116,7 @@ export class Audience {
     this.#send(() => eventText("event", event));
   }
 
-  /** Tells everybody what differs. */
+  /** Sends the differences to all pages. */
   tellChanges(point?: Point): void {
     const { nowMs: atMs, totals, away, scan, blind } = this.#picture;
     const common = { atMs, totals, away, scan, blind, ...(point && { point }) };
@@ -148,7 +148,7 @@ export class Audience {
     if (clientId === this.#clientId) this.close();
   };
 
-  /** Without a page nothing is sent, and no timer is left. */
+  /** Without an open page no command is sent, and no timer is left. */
   #rest(): void {
     if (this.#viewers.size === 0) {
       this.#beat?.cancel();
@@ -207,7 +207,7 @@ export class Audience {
     );
   }
 
-  /** A feed stays open for days, in which its reader may have lost the right to it. One whose answer does not come has none. */
+  /** A feed stays open for days, and its reader may lose the right to it meanwhile. A check without an answer counts as a refusal. */
   async #ask(viewer: Viewer): Promise<void> {
     const nowMs = this.#settings.clock.monotonicMs();
     if (nowMs - viewer.askedMs < ASKED_EACH_MS) return;

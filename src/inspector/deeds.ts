@@ -9,13 +9,13 @@ import type { Picture } from "./picture.js";
 export interface Deed {
   readonly key: string;
   readonly name: string;
-  /** From which holder, for people. */
+  /** The former holder, for people. */
   readonly holder: string;
-  /** As they are stored: the holders, or the ids of the permits. */
+  /** The stored holders, or the ids of the permits. */
   readonly holders: readonly string[];
-  /** How many permits. Absent: a lock. */
+  /** How many permits. Absent for a lock. */
   readonly permits?: number;
-  /** The deed, in the changes of the lock, and with its key in the log. */
+  /** The deed, for the changes of the lock and, with its key, for the log. */
   readonly did: string;
   readonly logged: string;
 }
@@ -29,7 +29,7 @@ export interface Why {
 const FREES_OF_ONE = 10;
 const FREES_IN_ALL = 60;
 
-/** The forced frees of operators: limits how many there may be, and reports each. */
+/** The forced frees of operators: limits their number, and reports each. */
 export class Deeds {
   readonly #picture: Picture;
   readonly #allowance: Allowance;
@@ -44,12 +44,12 @@ export class Deeds {
     this.#tell = tell;
   }
 
-  /** Counts it. @throws TooMany */
+  /** Counts a deed. @throws TooMany */
   allow({ actor }: Admitted): void {
     if (!this.#allowance.take(actor)) throw new TooMany(`more than ${FREES_OF_ONE} frees in a minute`);
   }
 
-  /** To the page, the log and the changes of the lock. */
+  /** Reports to the page, the log and the changes of the lock. */
   done({ key, name, holder, holders, permits, did, logged }: Deed, { reason, by }: Why): void {
     const actor = by.actor ?? "";
     const whom = actor === "" ? "" : ` by ${actor}`;
@@ -72,14 +72,14 @@ export class Deeds {
     this.#tell(event);
   }
 
-  /** The deed stays done even if the program's function fails to log it: the page then says so. */
+  /** The deed is not undone if the program's function fails to log it. The page then reports the failure. */
   #write({ key, name }: Pick<Deed, "key" | "name">, line: string): void {
     const failed = (error: unknown) => {
       const text = `the log line about it was not written: ${String(error)}`;
       this.#picture.changes.tell(key, name, { atMs: this.#picture.nowMs, type: "forced", text });
     };
     try {
-      // An `async` function answers by a promise, whose rejection would end the process.
+      // An `async` function returns a promise, whose rejection would end the process.
       Promise.resolve(this.#log(line)).catch(failed);
     } catch (error) {
       failed(error);

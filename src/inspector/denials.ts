@@ -1,8 +1,8 @@
-/** A lock of which nothing is known, or that has no holders to be freed from. */
+/** A lock that was never seen, or that has no holders to free it from. */
 export class NotToBeFreed extends Error {}
 
-/** The lock could not be looked at, so that nothing was done. */
+/** The lock could not be read, so nothing was done. */
 export class NotLookedAt extends Error {}
 
-/** More locks are freed than a person at a page would free. */
+/** More locks are freed than a person would free at a page. */
 export class TooMany extends Error {}

@@ -31,7 +31,7 @@ interface AdmittedRequest<Of extends Query["of"] = Query["of"]> {
 const READS = "GET, HEAD";
 const WRITES = "POST";
 
-/** Answers requests, whichever door they came by. */
+/** Answers requests from either door. */
 export class Desk {
   readonly #settings: InspectorSettings;
   readonly #picture: Picture;
@@ -60,11 +60,11 @@ export class Desk {
     this.#audience.close();
   }
 
-  /** @returns a response of `authorize`, or what there is to answer. Never rejects */
+  /** @returns a response of `authorize`, or the page's own answer. Never rejects */
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
     if (isResponse(by)) return by;
-    // A refusal would show that there is something.
+    // A refusal would show that the page exists.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
   }
@@ -148,7 +148,7 @@ export class Desk {
     return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
   }
 
-  /** @returns why nothing may be changed by this request, and undefined where it may */
+  /** @returns why this request may not change anything; undefined if it may */
   #mayChange({ request, by }: Omit<AdmittedRequest, "query">, header: string): Answer | undefined {
     const { origin: named } = this.#settings;
     const origin = named ?? new URL(request.url).origin;
@@ -158,7 +158,7 @@ export class Desk {
         403,
         `the request does not come from a page of ${origin}, the origin that the option origin or the header Host names`,
       );
-    // Forms of other pages can not send it.
+    // A form of another page cannot send this header.
     if (!request.headers.has(header)) return refusal(400, `the header ${header} is missing`);
     return undefined;
   }
@@ -198,7 +198,7 @@ function asset(name: string, request: Request): Answer {
   const takesGzip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
   const headers = {
     "content-type": found.type,
-    // Its name has a digest of it. No proxy may keep it, as it is not for everybody.
+    // The name of an asset contains its digest. A proxy must not keep it, because not every user may see it.
     "cache-control": isPage ? "no-store" : "private, max-age=31536000, immutable",
     vary: "accept-encoding",
     ...(takesGzip ? { "content-encoding": "gzip" } : {}),

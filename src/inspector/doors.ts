@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, isResponse, refusal, type Sink } from "./answer.js";
 import type { Desk } from "./desk.js";
 
-/** More is never unread: see the audience. */
+/** The audience keeps the unread text below this limit. */
 const ROOM_BYTES = 16_777_216;
 
-/** The door for what speaks Request and Response. */
+/** The door for frameworks with Request and Response. */
 export async function answerFetch(desk: Desk, request: Request, native: unknown): Promise<Response> {
   const answered = await desk.ask(request, native);
   if (isResponse(answered)) return answered;
@@ -38,7 +38,7 @@ function streamOf(begin: NonNullable<Answer["feed"]>, signal: AbortSignal): Read
   );
 }
 
-/** The door for node:http and all that is built on it. */
+/** The door for node:http and frameworks built on it. */
 export async function answerNode(
   desk: Desk,
   incoming: IncomingMessage,
@@ -82,7 +82,7 @@ async function sendResponse(from: Response, response: ServerResponse, isHead: bo
   response.end(isHead ? null : Buffer.from(await from.arrayBuffer()));
 }
 
-/** Without its body, which is never read; undefined if it is not a valid request, or has two hosts. */
+/** The request without its body, which is never read; undefined if the request is invalid, or has two hosts. */
 function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }): Request | undefined {
   const { method = "GET", originalUrl = incoming.url ?? "/", socket } = incoming;
   const scheme = "encrypted" in socket && socket.encrypted === true ? "https" : "http";
@@ -94,7 +94,7 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    // A path may begin with two slashes, and would lead to another host if it were resolved.
+    // A path may begin with two slashes. If it were resolved, it would lead to another host.
     const url = new URL(originalUrl.startsWith("/") ? `${scheme}://${host}${originalUrl}` : originalUrl);
     return url.host === new URL(`${scheme}://${host}`).host
       ? new Request(url, { method, headers })
@@ -104,7 +104,7 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
   }
 }
 
-/** HTTP/2 has `:authority` instead of `Host`. If there are two, `headers` has the first, but a proxy may have checked the other. */
+/** HTTP/2 has `:authority` instead of `Host`. If a request has two, `headers` has the first, but a proxy may have checked the other. */
 function hostOf({ rawHeaders, headers }: IncomingMessage): string | undefined {
   const { host = headers[":authority"] ?? "localhost" } = headers;
   const all = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");

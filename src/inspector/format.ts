@@ -2,27 +2,28 @@ import type { Fleet, ListedLock, TakenPermit } from "../index.js";
 import type { LockChange, LockFlag } from "../watch/index.js";
 
 /**
- * What the page of the inspector and its server say to each other: everything is JSON, and data of strangers.
+ * The messages between the inspector's page and its server. All of them are JSON, and may have data of strangers.
  *
  * Queries of GET: none (the page), `?asset=<name>`, `?me`, `?lock=<key>`, and `?feed` or `?snapshot`, each with `&match=<glob on names>`,
- * `&sort=waiting|age|name` (default: waiting, then age) and `&only=waited,stale,jvm` (those that are all of it). Of POST: `?free=<key>`
- * with `&reason=<text>` and the header `holdfast-seen: <digest>`; `?release=<key>` with the same and the header `holdfast-permits: <id>,…`,
- * 100 at most; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while one runs. What fails is answered by {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
+ * `&sort=waiting|age|name` (default: waiting, then age) and `&only=waited,stale,jvm` (locks with all of these properties). Queries of POST:
+ * `?free=<key>` with `&reason=<text>` and the header `holdfast-seen: <digest>`; `?release=<key>` with the same and the header
+ * `holdfast-permits: <id>,…`, 100 at most; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while one runs. A failure is
+ * answered by a {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
  *
- * Ages and TTLs are those of the moment `atMs` of the message that brought them, on the server's clock. A row is sent again when something
- * differs except the time that has passed; another beat of a client that is there is not a difference.
+ * Ages and TTLs are as of the moment `atMs` of their message, on the server's clock. A row is sent again when something differs except the
+ * time that has passed; another beat of a present client is not a difference.
  */
 
 /** Whatever was refused. */
 export interface Refusal {
   readonly error: string;
-  /** Whether nothing was changed for certain. Default: true of each status below 500. */
+  /** Whether surely nothing was changed. Default: true for each status below 500. */
   readonly nothingDone?: boolean;
 }
 
 /** A lock as the feed tells it. */
 export interface LockRow extends Omit<ListedLock, "token"> {
-  /** As text, since it may be larger than a number of JSON holds. */
+  /** As text, because it may exceed the numbers of JSON. */
   readonly token: string | null;
   readonly flags: readonly LockFlag[];
   /** SHA-256 of its key and holders with counts, base64url. A free must name it, so that it frees only the holders that were seen. */
@@ -40,7 +41,7 @@ export interface Me {
   readonly holdfast: string;
   readonly refreshMs: number;
   readonly links: { readonly client: string | null; readonly trace: string | null };
-  /** What this user of Redis can not see, as sentences. */
+  /** The limits of this Redis user's view, as sentences. */
   readonly blind: readonly string[];
 }
 
@@ -54,20 +55,20 @@ export interface Totals {
   readonly clients: number;
   /** Clients that are gone. */
   readonly gone: number;
-  /** Holders without presence, and how many of these are JVMs. */
+  /** Holders without presence, and how many of them are JVMs. */
   readonly unknown: number;
   readonly jvms: number;
 }
 
-/** Ten seconds of the whole fleet, summed from what presence tells. */
+/** Ten seconds of the whole fleet, summed from the reports of presence. */
 export interface Point {
   readonly atMs: number;
-  /** Calls that wait at its end. */
+  /** Calls that wait at the end of these ten seconds. */
   readonly waiting: number;
   readonly acquired: number;
   /** Calls that had to wait. */
   readonly contentions: number;
-  /** The longest wait that ended or goes on. */
+  /** The longest wait that has ended or is going on. */
   readonly longestMs: number;
   readonly losses: number;
   /** The names with most waiting calls, five at most. */
@@ -81,28 +82,30 @@ export type ClientRow = Omit<Fleet["clients"][number], "stats" | "lost" | "acqui
 export interface ScanProgress {
   readonly state: "running" | "done" | "failed";
   readonly startedMs: number;
-  /** How many locks it has found so far. They are listed, as it saw them, for a minute after its end, or until their TTL is over. */
+  /**
+   * How many locks it has found so far. They are listed in the state that it saw, for a minute after its end, or until their TTL is over.
+   */
   readonly found: number;
-  /** Why it has failed, or has ended before all keys were gone through. */
+  /** Why the search has failed, or has ended before it had read all keys. */
   readonly reason: string | null;
 }
 
-/** `event: snapshot`, the first of each feed, and the answer to `?snapshot`. */
+/** `event: snapshot`, the first message of each feed, and the answer to `?snapshot`. */
 export interface FeedSnapshot {
   readonly atMs: number;
   /** 200 at most, and half a mebibyte, in the order asked for; each with 20 holders, without the ids of their permits, and 20 waiters at most, the rest counted by `more`. */
   readonly locks: readonly LockRow[];
-  /** How many locks that fit `match` and `only` are not among them. */
+  /** How many locks match `match` and `only` but are left out. */
   readonly more: number;
-  /** 500 at most, and half a mebibyte, those that are gone first. */
+  /** At most 500, and half a mebibyte; clients that are gone come first. */
   readonly clients: readonly ClientRow[];
   readonly totals: Totals;
   readonly history: readonly Point[];
   readonly events: readonly FeedEvent[];
-  /** Since when Redis does not answer, and why; null while it does. */
+  /** Since when Redis does not answer, and why; null while it answers. */
   readonly away: Away | null;
   readonly scan: ScanProgress | null;
-  /** As in {@link Me}: it may show only after the first look. */
+  /** As in {@link Me}: it may be known only after the first look. */
   readonly blind: readonly string[];
 }
 
@@ -113,7 +116,7 @@ export interface Change {
   /** Keys that are no longer listed. */
   readonly gone: readonly string[];
   readonly more: number;
-  /** Clients that differ, and the ids of those that are no longer listed. */
+  /** Clients that differ, and the ids of clients that are no longer listed. */
   readonly clients: { readonly put: readonly ClientRow[]; readonly gone: readonly string[] };
   readonly totals: Totals;
   /** Set when ten seconds have passed. */
@@ -128,7 +131,7 @@ export interface Away {
   readonly reason: string;
 }
 
-/** `event: event`: something to be told, 500 of which are remembered. */
+/** `event: event`: an event for people. The server remembers 500. */
 export interface FeedEvent {
   /** Grows by one with each. */
   readonly id: number;
@@ -137,7 +140,7 @@ export interface FeedEvent {
   readonly key?: string;
   /** For people: `billing@web-7 pid 3121`. */
   readonly client?: string;
-  /** For people as well, with the holder as it is stored. */
+  /** For people as well, with the stored holder. */
   readonly holder?: string;
   readonly reason?: string;
   readonly actor?: string;
@@ -149,13 +152,13 @@ export interface FeedEvent {
 export interface LockDetail {
   /** On the server's clock. */
   readonly atMs: number;
-  /** As it was seen last, with all holders and waiters that are told, up to 1 000 of both; null when it is not listed any more. */
+  /** Its latest state, with all reported holders and waiters, up to 1 000 of each; null when it is no longer listed. */
   readonly lock: LockRow | null;
-  /** The permits of a permit-expirable semaphore that are out; null where they could not be read, absent for all else. */
+  /** The permits of a permit-expirable semaphore that are out; null if they could not be read, absent for other kinds. */
   readonly permits?: readonly TakenPermit[] | null;
   /** The shell line that frees the lock as shown, or gives back the permits of clients that are gone; null if there is none. */
   readonly unlock: string | null;
-  /** The latest changes that the feed has seen of it, the newest first. */
+  /** The latest changes of the lock that the feed has seen, the newest first. */
   readonly changes: readonly {
     readonly atMs: number;
     readonly type: LockChange["type"] | "forced";
@@ -166,8 +169,8 @@ export interface LockDetail {
 
 /** Answer to `POST ?free=<key>` and `POST ?release=<key>`. */
 export interface Freed {
-  /** Of permits: they are available again; none of them was out any more; some were not, and nothing was done. */
+  /** For permits: they are available again; all were back already; some were back, and nothing was done. */
   readonly outcome: "released" | "absent" | "changed";
-  /** Of a lock that has changed: who has it now, for people. */
+  /** For a lock that has changed: its present holders, for people. */
   readonly now: string | null;
 }

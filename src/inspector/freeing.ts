@@ -90,7 +90,7 @@ export class Freeing {
     return tellHolders(this.#holdersOf(state));
   }
 
-  /** With what presence has told of them. */
+  /** With the names that presence has reported for them. */
   #holdersOf({ key, holders, holdCounts }: LockState): readonly ListedHolder[] {
     const listed = this.#picture.lock(key)?.holders ?? [];
     return holders.map((holder) => {

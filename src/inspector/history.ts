@@ -1,7 +1,7 @@
 import type { Fleet } from "../index.js";
 import type { LockRow, Point } from "./format.js";
 
-/** What one point stands for. */
+/** The time that one point covers. */
 const POINT_MS = 10_000;
 /** Two beats of a client are at least a second apart. */
 const LEAST_BEAT_MS = 500;
@@ -19,12 +19,12 @@ interface Sum {
   busiest: Point["busiest"];
 }
 
-/** Numbers over time, summed from what the clients tell of the time between two beats. */
+/** Numbers over time, summed from the clients' reports about the time between two beats. */
 export class History {
   readonly #most: number;
   #points: Point[] = [];
   #open: Sum | undefined;
-  /** When each client was heard of last, on the server's clock. */
+  /** When each client was last heard from, on the server's clock. */
   #beats: ReadonlyMap<string, number> = new Map();
 
   constructor(minutes: number) {
@@ -35,7 +35,7 @@ export class History {
     return this.#points;
   }
 
-  /** @returns the point that has ended, if one has */
+  /** @returns the point that has ended, if any */
   add(fleet: Fleet, locks: readonly LockRow[], losses: number): Point | undefined {
     const number = Math.floor(fleet.atMs / POINT_MS);
     const ended = this.#end(number);
@@ -65,7 +65,7 @@ export class History {
     return point;
   }
 
-  /** A client repeats what it has told until it beats again. Of beats that no look has seen the last one stands for all. */
+  /** A client's report stays until its next beat. If several beats came between two looks, the last beat stands for all of them. */
   #addBeats({ atMs, clients }: Fleet, sum: Sum): void {
     const beats = new Map<string, number>();
     for (const { id, lastSeenMs, everyMs, acquired, stats, waits } of clients) {

@@ -2,30 +2,30 @@ import { checkCount, checkObject, known, refuseUnknown, shown } from "../checks.
 import { type Clock, systemClock } from "../clock.js";
 import type { Authorize } from "./access.js";
 
-/** How locks are shown, and which requests may see them. */
+/** How locks are shown, and which requests may read them. */
 export interface InspectorOptions {
-  /** Decides about each request, including those for scripts and styles. If it throws, or returns any other role, that is `none`: 404. */
+  /** Decides about each request, including those for scripts and styles. An error, or any other role, counts as `none`: 404. */
   readonly authorize: Authorize;
   /** Default: `Locks`. */
   readonly title?: string;
-  /** How often the locks are looked at while a page is open, in milliseconds, from 500 to 60 000. Default: 2 000. */
+  /** How often to look at the locks while a page is open, in milliseconds, from 500 to 60 000. Default: 2 000. */
   readonly refreshMs?: number;
-  /** How many minutes of the numbers over time are kept in memory, from 1 to 1 440. Default: 60. */
+  /** How many minutes of the numbers over time to keep in memory, from 1 to 1 440. Default: 60. */
   readonly historyMinutes?: number;
-  /** How many pages may be open at once, from 1 to 1 000; of one `actor` ten. Default: 50. */
+  /** How many pages may be open at once, from 1 to 1 000; at most ten for one `actor`. Default: 50. */
   readonly maxViewers?: number;
   /**
    * Links from clients and to traces, as templates of http or https URLs with placeholders only after the host:
    * `https://grafana.example/d/pods?pod={labels.pod}`. Default: none.
    */
   readonly links?: { readonly client?: string; readonly trace?: string };
-  /** Where browsers see the page, as `https://ops.example`, behind a proxy that rewrites `Host`. Default: what the request says. */
+  /** Where browsers see the page, as `https://ops.example`, behind a proxy that rewrites `Host`. Default: as the request says. */
   readonly origin?: string;
-  /** The group whose presence is looked at. Default: that of the client's presence, else `default`. */
+  /** The group whose presence to read. Default: the group of the client's presence, else `default`. */
   readonly group?: string;
-  /** Gets a line for each lock that is freed. Default: none is written. */
+  /** Gets a line for each lock that is freed. Default: no log. */
   readonly log?: (line: string) => void;
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock;
 }
 
@@ -116,7 +116,7 @@ function checkedLinks(links: NonNullable<InspectorOptions["links"]>): InspectorS
   return { client: checkedLink("client", client), trace: checkedLink("trace", trace) };
 }
 
-/** What a placeholder stands for is data of strangers: it may neither choose the scheme nor the host. */
+/** The value of a placeholder is data of strangers: it may choose neither the scheme nor the host. */
 function checkedLink(name: string, link: string | undefined): string | null {
   if (link === undefined) return null;
   if (typeof link === "string" && /^https?:\/\/[^/?#{}\s]+(?:[/?#]|$)/i.test(link)) return link;

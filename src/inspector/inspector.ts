@@ -8,29 +8,32 @@ import { type InspectorOptions, inspectorSettings } from "./inspector-options.js
 export interface Inspector {
   /**
    * Answers a request of Hono, Bun, Deno or Next.
-   * @param native what `authorize` gets beside it
+   * @param native the second argument of `authorize`
    */
   readonly fetch: (request: Request, native?: unknown) => Promise<Response>;
-  /** Answers a request of node:http, Express, Koa, Fastify or Nest. Below the path where Express or Nest have mounted it `next` is called. */
+  /**
+   * Answers a request of node:http, Express, Koa, Fastify or Nest. Calls `next` for paths below the path where Express or Nest have mounted
+   * the page.
+   */
   readonly node: (
     request: IncomingMessage,
     response: ServerResponse,
     next?: (error?: unknown) => void,
   ) => void;
-  /** Ends all feeds. They end as well when the client is closed. Harmless twice. */
+  /** Ends all feeds. They also end when the client is closed. Harmless twice. */
   readonly close: () => void;
 }
 
 /**
- * A page that shows which locks are held and waited for, by which programs, and frees them where `authorize` allows it. It looks at the locks as long as a page
- * is open, and sends nothing otherwise.
+ * A page that shows which locks are held and waited for, by which programs, and frees them if `authorize` allows it. It reads the locks
+ * while a page is open, and otherwise sends nothing.
  * @throws TypeError without `authorize`, and for other wrong options; RangeError
  * @see docs/guide/inspector.md
  */
 export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspector {
   const settings = inspectorSettings(options);
   const { group } = settings;
-  // Checks the name of the group, and sends nothing.
+  // Checks the name of the group, without a command.
   holdfast.locks(group === undefined ? {} : { group });
   const desk = new Desk(holdfast, settings);
   return {
@@ -43,7 +46,7 @@ export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspec
   };
 }
 
-/** Whether the path goes on behind that of the page. Only frameworks that take the path of the mount off can tell. */
+/** Whether the path goes on behind the path of the page. Only frameworks that remove the path of the mount can tell. */
 function isBelow({ url = "/", ...request }: IncomingMessage & { readonly originalUrl?: string }): boolean {
   const isMounted = request.originalUrl !== undefined && request.originalUrl !== url;
   return isMounted && !/^\/?(?:\?|$)/.test(url);

@@ -13,7 +13,7 @@ interface Kept {
   readonly changes: readonly ToldChange[];
 }
 
-/** The latest changes of the locks that have changed last. */
+/** The latest changes of the most recently changed locks. */
 export class KeptChanges {
   readonly #locks = new Map<string, Kept>();
 
@@ -21,7 +21,7 @@ export class KeptChanges {
     return this.#locks.get(key)?.changes ?? [];
   }
 
-  /** The name of a lock that was listed once. */
+  /** The name of a lock that was listed before. */
   nameOf(key: string): string | undefined {
     return this.#locks.get(key)?.name;
   }

@@ -1,4 +1,4 @@
-/** What one look at all locks has met. */
+/** The numbers of one look at all locks. */
 export interface Load {
   readonly locks: number;
   readonly clients: number;
@@ -8,27 +8,27 @@ export interface Load {
 
 /** Locks that one command reads. */
 const LOCKS_A_COMMAND = 100;
-/** Clients of which one command reads what they tell. */
+/** Clients whose reports one command reads. */
 const CLIENTS_A_COMMAND = 100;
-/** Clients whose ids one command reads: a page of a thousand begins with the last one of the page before. */
+/** Clients whose ids one command reads: a page of a thousand begins with the last id of the previous page. */
 const IDS_A_COMMAND = 999;
 /** A small fleet takes six commands for a look. */
 const LEAST_COMMANDS_A_SECOND = 5;
 /** Of the server's time. */
 const SHARE = 0.01;
 
-/** What the server was seen to spend at most, in milliseconds: measured on Redis 7.0, and doubled. */
+/** The most time that the server was seen to spend, in milliseconds: measured on Redis 7.0, and doubled. */
 const MS_A_COMMAND = 0.1;
 const MS_A_LOCK = 0.02;
 const MS_A_CLIENT = 0.02;
 
 /**
- * How long to wait from one look to the next, in milliseconds: as long as is wished for, and so long that the server spends at most a
- * hundredth of its time on it, and gets at most a command a second for each hundred locks.
+ * How long to wait from one look to the next, in milliseconds: at least as long as the option asks, and long enough that the server spends
+ * at most a hundredth of its time on looks, and gets at most one command a second for each hundred locks.
  */
 export function intervalMs({ locks, clients, tookMs }: Load, refreshMs: number): number {
   const forIds = Math.max(1, Math.ceil(clients / IDS_A_COMMAND));
-  // The fleet is read twice, once for itself and once for the names; each time all ids before what the clients tell.
+  // The fleet is read twice, for its own list and for the names of locks; each time all ids are read before the reports of the clients.
   const forFleet = 2 * (forIds + Math.ceil(clients / CLIENTS_A_COMMAND));
   const commands = forFleet + 1 + Math.ceil(locks / LOCKS_A_COMMAND);
   const aSecond = Math.max(LEAST_COMMANDS_A_SECOND, locks / LOCKS_A_COMMAND);

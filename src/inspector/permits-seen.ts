@@ -2,7 +2,7 @@ import type { Holdfast } from "../index.js";
 import type { LockDetail } from "./format.js";
 import type { Picture } from "./picture.js";
 
-/** The permits of a semaphore one by one, which rows do not have: their ends change with time alone. */
+/** The permits of a semaphore one by one. Rows do not have them, because the ends of their leases change with time alone. */
 export class PermitsSeen {
   readonly #holdfast: Holdfast;
   readonly #picture: Picture;

@@ -14,9 +14,9 @@ export interface News {
   readonly events: readonly FeedEvent[];
 }
 
-/** For how long what a scan has found is listed after its end. */
+/** How long the finds of a scan are listed after its end. */
 const SCANNED_MS = 60_000;
-/** Of the clients that fall silent between two looks so many are told one by one. */
+/** If more clients than this fall silent between two looks, the events do not name the rest. */
 const MOST_GONE = 20;
 
 const NOTHING: Totals = { held: 0, waiting: 0, clients: 0, gone: 0, unknown: 0, jvms: 0 };
@@ -27,7 +27,7 @@ interface Scanned {
   readonly untilMs: number;
 }
 
-/** All that is known of the locks at the moment. It keeps what it has while Redis is away. */
+/** The latest known state of all locks. It stays while Redis is away. */
 export class Picture {
   readonly history: History;
   readonly events: KeptEvents = new KeptEvents();
@@ -43,7 +43,7 @@ export class Picture {
   #totals = NOTHING;
   #away: Away | null = null;
   scan: ScanProgress | null = null;
-  /** What can not be seen, as sentences. */
+  /** The limits of the view, as sentences. */
   blind: readonly string[] = [];
 
   constructor(clock: Clock, historyMinutes: number) {
@@ -52,12 +52,12 @@ export class Picture {
     this.history = new History(historyMinutes);
   }
 
-  /** For how long the latest look is over. */
+  /** For how long the latest look has been over. */
   get ageMs(): number {
     return Math.max(0, this.nowMs - this.#atMs);
   }
 
-  /** The server's clock now, as far as it is known. */
+  /** The server's clock now, if it is known. */
   get nowMs(): number {
     return Math.round(this.#clock.wallMs() + this.#offsetMs);
   }
@@ -82,7 +82,7 @@ export class Picture {
     return this.#locks.get(key);
   }
 
-  /** The name of a lock that is listed, or was. */
+  /** The name of a lock that is listed now, or was listed before. */
   nameOf(key: string): string | undefined {
     return this.#locks.get(key)?.name ?? this.changes.nameOf(key);
   }
@@ -112,7 +112,7 @@ export class Picture {
     return { events, ...(point && { point }) };
   }
 
-  /** @returns the event of its beginning, once */
+  /** @returns the event that the look began, once */
   lostRedis(reason: string): FeedEvent | undefined {
     const isNew = this.#away === null;
     this.#away = { sinceMs: this.#away?.sinceMs ?? this.nowMs, reason };
@@ -123,7 +123,7 @@ export class Picture {
     return this.#tell({ type: "forced", ...of });
   }
 
-  /** Lists what a scan has found, until it is looked at in another way. */
+  /** Lists the finds of a scan, until another look sees them. */
   found(lock: WatchedLock): void {
     const atMs = this.nowMs;
     const row = rowOf(lock);
@@ -144,7 +144,7 @@ export class Picture {
     return [this.#tell({ type: "redis-back" })];
   }
 
-  /** Where so many fell silent at once that presence itself has failed, no client is told to be gone. */
+  /** If so many clients fell silent at once that presence itself has failed, no client is reported as gone. */
   #gone({ clients }: Fleet, presenceIsUnwell: boolean): readonly FeedEvent[] {
     const before = this.#states;
     this.#states = new Map(clients.map(({ id, state }) => [id, state]));

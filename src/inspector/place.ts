@@ -1,7 +1,7 @@
 import { type Holdfast, UnavailableError } from "../index.js";
 import type { InspectorSettings } from "./inspector-options.js";
 
-/** The server, as far as it has told. */
+/** The server, as far as it has named itself. */
 export interface ServerPlace {
   /** Without credentials. */
   readonly server: string;
@@ -9,7 +9,7 @@ export interface ServerPlace {
 }
 
 const KEPT_MS = 60_000;
-/** As long as it does not answer. */
+/** The pause while the server does not answer. */
 const RETRY_MS = 3_000;
 
 /** Asks which server it is, once a minute at most. */

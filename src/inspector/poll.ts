@@ -9,24 +9,24 @@ import { intervalMs } from "./pace.js";
 /** Receives the results of the looks. */
 export interface Onlooker {
   seen(seen: LocksSeen): void;
-  /** Redis does not answer, or refuses. It is asked again. */
+  /** Redis does not answer, or refuses. The poll asks again. */
   failed(error: unknown): void;
-  /** The channels cannot be read, for this reason; undefined: nothing is known to be unseen. */
+  /** The reason why the channels cannot be read; undefined if there are no known gaps. */
   blind(reason: string | undefined): void;
-  /** The client was closed: nothing can be seen any more. */
+  /** The client was closed: no more looks are possible. */
   closed(): void;
 }
 
 type PollSettings = Pick<InspectorSettings, "refreshMs" | "group" | "clock">;
 
-/** How long after a failure to ask again. */
+/** The pause after a failure. */
 const RETRY_MS = 3_000;
-/** However many there are, a look ends, and keeps no more. */
+/** A bound: a look ends, and keeps no more locks, even if there are more. */
 const MOST_LOCKS = 10_000;
 
 const BOTH: readonly LockSource[] = ["presence", "channels"];
 
-/** Looks at all locks again and again, for all viewers at once, while it is told to. */
+/** While it is told to, looks at all locks again and again, for all viewers at once. */
 export class Poll {
   readonly #holdfast: Holdfast;
   readonly #settings: PollSettings;
@@ -44,13 +44,13 @@ export class Poll {
     if (this.#running === undefined) {
       const run = new Run(this.#holdfast, this.#settings, this.#onlooker);
       this.#running = run;
-      // It outlives the request that has started it.
+      // The poll outlives the request that has started it.
       void inRootContext(() => run.go());
     }
     return this.#running.told;
   }
 
-  /** Nothing is sent any more. Harmless before it runs, and twice. */
+  /** Ends the commands. Harmless twice, and before it runs. */
   stop(): void {
     this.#running?.stop();
     this.#running = undefined;
@@ -122,7 +122,7 @@ class Run {
     }
   }
 
-  /** Where channels are refused, or the driver reaches one master only, there is still presence. */
+  /** If channels are refused, or the driver reaches only one master, presence still works. */
   #goesOnWithout(error: unknown): boolean {
     const message = types.isNativeError(error) ? error.message : String(error);
     const isRefused = error instanceof TypeError || /NOPERM.*\bpubsub\b/i.test(message);
@@ -151,7 +151,7 @@ class Run {
   }
 }
 
-/** A clock that notes when a pause has ended, and so how long a look took. */
+/** A clock that notes when a pause has ended, and so shows how long a look took. */
 class Meter implements Clock {
   readonly #clock: Clock;
   #sinceMs: number;

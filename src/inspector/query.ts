@@ -1,10 +1,10 @@
-/** Which locks a feed shows, and in which order. */
+/** The locks that a feed shows, and their order. */
 export interface WantedRows {
   /** A glob on names; null: all. */
   readonly match: string | null;
   /** Default: `waiting`, and then by age. */
   readonly sort: "waiting" | "age" | "name";
-  /** Each of them has to be so. */
+  /** A shown lock has all of these properties. */
   readonly only: readonly ("waited" | "stale" | "jvm")[];
 }
 
@@ -17,7 +17,7 @@ export type Query =
   | { readonly of: "free"; readonly key: string; readonly reason: string }
   | { readonly of: "release"; readonly key: string; readonly reason: string };
 
-/** A query that cannot be meant. */
+/** A query that is malformed. */
 export class MalformedQuery extends Error {}
 
 const LONGEST_KEY_BYTES = 4_096;
@@ -40,8 +40,8 @@ const BESIDE: Readonly<Record<Query["of"], readonly string[]>> = {
 };
 
 /**
- * Reads what stands behind the `?` of a URL.
- * @returns undefined where it names nothing that there is
+ * Reads the query of a URL, the part behind its `?`.
+ * @returns undefined if it names an unknown resource
  * @throws MalformedQuery
  */
 export function readQuery(search: string): Query | undefined {

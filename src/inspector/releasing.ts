@@ -49,7 +49,7 @@ export class Releasing {
     const { taken = [], takenCount = 0 } = state;
     const out = new Set(taken.map(({ id }) => id));
     const there = ids.filter((id) => out.has(id)).length;
-    // Of thousands not all are listed.
+    // If there are thousands of permits, not all of them are listed.
     if (there === 0 && takenCount === taken.length) return { outcome: "absent", now: null };
     if (there < ids.length) return { outcome: "changed", now: null };
     const outcome = await this.#holdfast.forceRelease(state, { ids });

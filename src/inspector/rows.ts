@@ -3,9 +3,9 @@ import type { ClientPresence, ClientRef } from "../index.js";
 import type { WatchedLock } from "../watch/index.js";
 import type { ClientRow, LockRow } from "./format.js";
 
-/** How many entries of each list a row of the feed has; `?lock=` answers all. */
+/** How many entries of each list a row of the feed has; `?lock=` returns all. */
 const MOST_ENTRIES = 20;
-/** By how much the same moment, as two looks reckon it, may differ. */
+/** How much two estimates of the same moment may differ, when they come from different looks. */
 const TOLERANCE_MS = 1_000;
 
 interface HolderCount {
@@ -17,8 +17,8 @@ interface HolderCount {
 export const DIGEST: RegExp = /^[\w-]{43}$/;
 
 /**
- * What a free has to name: the key with its holders and how often each has it, in any order.
- * @param numbers of a semaphore, which is no lock to be freed: another digest says that there is something to look at
+ * The text that a free must confirm: the key, and its holders with their hold counts, in any order.
+ * @param numbers the numbers of a semaphore, which cannot be freed: a changed digest tells the page to read the details
  */
 export function digestOf(
   key: string,
@@ -31,7 +31,7 @@ export function digestOf(
     .digest("base64url");
 }
 
-/** All that is known of a lock. */
+/** Everything that is known about a lock. */
 export function rowOf({ token, ...lock }: WatchedLock): LockRow {
   const { key, holders, available, takenCount = 0 } = lock;
   const ids = holders.flatMap(({ permitIds = [] }) => permitIds);
@@ -39,7 +39,7 @@ export function rowOf({ token, ...lock }: WatchedLock): LockRow {
   return { ...lock, token: token === null ? null : String(token), seen };
 }
 
-/** As the feed tells it: with the first entries of each list. */
+/** The lock in a feed: with the first entries of each list. */
 export function shortRow(row: LockRow): LockRow {
   const { holders, waiting, more } = row;
   const hasIds = holders.some(({ permitIds }) => permitIds !== undefined);
@@ -55,7 +55,7 @@ export function shortRow(row: LockRow): LockRow {
   };
 }
 
-/** The same some time later, as far as nothing has changed. */
+/** The lock some time later, if nothing has changed but the time. */
 export function laterRow(row: LockRow, byMs: number): LockRow {
   if (byMs === 0) return row;
   const older = (ms: number | null) => (ms === null ? null : Math.max(0, ms + byMs));
@@ -98,7 +98,7 @@ export function clientRow({ stats: _, lost: __, acquired: ___, ...client }: Clie
   };
 }
 
-/** A row as it was sent: its text apart from the times, and the moments that these mean. */
+/** A row as it was sent: its text without times, and the moments that the times stand for. */
 export interface Print {
   readonly text: string;
   readonly momentsMs: readonly number[];
@@ -144,13 +144,13 @@ export function clientPrint(client: ClientRow, atMs: number): Print {
   return { text, momentsMs };
 }
 
-/** That a client which is there has told of itself once more is no news. */
+/** Another beat of a present client is not a change. */
 function refPrint(client: ClientRef | null, before: (ms: number) => boolean): object | null {
   if (client === null) return null;
   return { ...client, lastSeenMs: client.state === "gone" && before(client.lastSeenMs) };
 }
 
-/** Whether two prints differ in nothing but the time that has passed. */
+/** Whether two prints differ only by the time that has passed. */
 export function areAlike(one: Print, other: Print): boolean {
   return (
     one.text === other.text &&

@@ -7,7 +7,7 @@ import type { Picture } from "./picture.js";
 const TOLD_EACH_MS = 1_000;
 /** How many of the found keys are kept. */
 const MOST_FOUND = 1_000;
-/** About so many keys are gone through: 50 steps a second of 200 each. */
+/** About this many keys are read: 50 steps a second of 200 each. */
 const MOST_KEYS = 1_000_000;
 
 /** The search through all keys, at most one at a time. */
@@ -18,7 +18,7 @@ export class Scanning {
   readonly #progressed: () => void;
   #running: AbortController | undefined;
 
-  /** @param progressed is called when it has found something, and at its end */
+  /** @param progressed is called when the scan has found something, and at its end */
   constructor(
     holdfast: Holdfast,
     { group }: Pick<InspectorSettings, "group">,
@@ -31,7 +31,7 @@ export class Scanning {
     this.#progressed = progressed;
   }
 
-  /** @returns false when one is running */
+  /** @returns false when a scan is running */
   start(): boolean {
     if (this.#running !== undefined) return false;
     const running = new AbortController();

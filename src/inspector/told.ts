@@ -8,7 +8,7 @@ export function tellClient({ id, app, host, pid }: Pick<ClientRef, "id" | "app" 
   return app === "" && host === null ? id : `${app}${place}${process}`;
 }
 
-/** A holder as text for people; one without presence as it is stored. */
+/** A holder as text for people. Without presence it is the stored holder. */
 export function tellHolder({ holder, by, client }: ListedHolder): string {
   if (client !== null) return `${tellClient(client)} (${holder})`;
   return by === "jvm" ? `JVM ${holder}` : holder;
@@ -20,7 +20,7 @@ export function tellHolders(holders: readonly ListedHolder[]): string {
   return others.length === 0 ? tellHolder(first) : `${tellHolder(first)} and ${others.length} more`;
 }
 
-/** What a terminal acts on, or shows as nothing. */
+/** Characters that a terminal acts on or does not show. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
 type ForShell = Pick<LockRow, "key" | "kind" | "holders" | "more">;
@@ -37,7 +37,7 @@ function unlockOf([first, ...others]: readonly ListedHolder[], more: number): st
   return isOne ? `unlock --holder ${quoted(first.holder)}` : "unlock --force";
 }
 
-/** What clients that are gone have. Of a plain semaphore, which has no ids, only how many there are to be can be said. */
+/** The permits of clients that are gone. A plain semaphore has no ids, so its line can only set the new number. */
 function giveBackOf(holders: readonly ListedHolder[]): string | null {
   const gone = holders.filter(({ client }) => client?.state === "gone");
   if (gone.length === 0) return null;

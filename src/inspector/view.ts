@@ -6,10 +6,10 @@ import { areAlike, clientPrint, laterClient, laterRow, lockPrint, type Print, sh
 
 const MOST_LOCKS = 200;
 const MOST_CLIENTS = 500;
-/** Of the locks in a message, and of the clients in it. */
+/** The most bytes of locks in a message, and the most bytes of clients. */
 const MOST_BYTES = 524_288;
 
-/** What of the picture a viewer has asked for. */
+/** The part of the picture that a viewer has asked for. */
 interface ShownRows {
   readonly locks: readonly LockRow[];
   readonly more: number;
@@ -43,7 +43,7 @@ export class View {
     return { locks, more: fitting.length - locks.length, clients: within(later, MOST_BYTES) };
   }
 
-  /** The differences from the last message. They count as sent from then on. */
+  /** The differences from the last message. From then on they count as sent. */
   changes(): Pick<Change, "put" | "gone" | "more" | "clients"> {
     const { locks, more, clients } = this.shown();
     const { nowMs } = this.#picture;
@@ -55,7 +55,7 @@ export class View {
   }
 }
 
-/** The rows that viewers have, as they were sent last. */
+/** The rows that viewers have, in the form last sent. */
 class SentRows<Row> {
   readonly #idOf: (row: Row) => string;
   readonly #printOf: (row: Row, atMs: number) => Print;
@@ -82,7 +82,7 @@ class SentRows<Row> {
   }
 }
 
-/** As many as a message has room for. */
+/** As many rows as fit into a message. */
 function within<Row>(rows: readonly Row[], bytes: number): readonly Row[] {
   let left = bytes;
   const end = rows.findIndex((row) => {
@@ -112,12 +112,12 @@ function waitingOf({ waiting, more }: LockRow): number {
   return waiting.length + more.waiting;
 }
 
-/** Of its oldest hold; -1 where presence tells of none. */
+/** The age of its oldest hold; -1 if presence does not report it. */
 function ageOf({ holders }: LockRow): number {
   return holders.reduce((oldest, { sinceMs }) => Math.max(oldest, sinceMs ?? -1), -1);
 }
 
-/** The latest of these at the top. */
+/** The latest clients at the top. */
 function goneFirst(one: ClientRow, other: ClientRow): number {
   const rank = ({ state }: ClientRow) => (state === "gone" ? 0 : 1);
   const ageMs = ({ state, lastSeenMs }: ClientRow) => (state === "gone" ? lastSeenMs : 0);

@@ -24,14 +24,14 @@ export class AcquireMetrics implements MetricGroupMeter {
 
   listen(listening: EventListening): void {
     const [all, instruments] = [this.#all, this.#instruments];
-    /** Calls that have begun since, so that each goes down in the series in which it went up. */
+    /** The calls that began while this was measured, each with its series: a call must count down in the series in which it counted up. */
     const calls = new Map<AcquireEvent, Series>();
     listening.toTrace(events.acquire, {
       begun(event) {
         const series = all.of(event);
         series.active += 1;
         calls.set(event, series);
-        // Calls are counted when the meter asks, also before the first one ends.
+        // Calls are counted when the meter asks, even before the first call ends.
         void instruments.current;
       },
       ended(event) {
@@ -79,7 +79,7 @@ function instrumentsOf(meter: Meter, all: SeriesOfLocks) {
 function attributesOf(event: AcquireEvent & { readonly error?: unknown }, series: Series): Attributes {
   const { outcome = "failed", via, error } = event;
   const ended = series.with(OUTCOME, outcome);
-  // An error has any code: such attributes are not kept.
+  // An error may have any code, so attributes with a code are not cached.
   if (outcome === "failed") return { ...ended.attributes, [ERROR_TYPE]: errorType(error) };
   return (via === undefined ? ended : ended.with(VIA, via)).attributes;
 }

@@ -24,12 +24,12 @@ import type { OtelSettings } from "./config.js";
 import type { EventListening } from "./listening.js";
 import { tracerOf } from "./tracers.js";
 
-/** A call as its event tells it at its end. */
+/** A call, as its final event describes it. */
 type Ended = AcquireEvent & { readonly error?: unknown };
 
 /**
- * Makes a span of a call when it has ended, as only then it is known whether it is worth one. It lies in the context of its caller, beside
- * the spans of its commands.
+ * Makes a span of a call when it has ended, because only then it is known whether the call deserves a span. The span is in the context of
+ * the caller, beside the spans of the call's commands.
  */
 export function traceAcquisitions(
   listening: EventListening,
@@ -38,7 +38,7 @@ export function traceAcquisitions(
 ): void {
   if (spans === "off") return;
   const tracer = tracerOf(provider);
-  // A call says whether it was contended only while somebody listens to that.
+  // A call reports contention only while the event has a subscriber.
   listening.to(events.contended, () => undefined);
   listening.toTrace(events.acquire, {
     ended(event: Ended) {
@@ -62,7 +62,7 @@ export function traceAcquisitions(
 
 function attributesOf(event: Ended): Attributes {
   const { outcome, via, holder, holdCount, token, permits, note, contended, error } = event;
-  // Set one by one: a literal whose keys are computed takes several times as long.
+  // Set one by one: a literal with computed keys takes several times as long.
   const attributes: Attributes = {};
   attributes[LOCK_NAME] = event.name;
   attributes[LOCK_KIND] = event.kind;

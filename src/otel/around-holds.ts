@@ -23,7 +23,7 @@ import { neverThrowing, tellFailure } from "./listening.js";
 import { openSpans } from "./open-spans.js";
 import { tracerOf } from "./tracers.js";
 
-/** How spans around bodies are made. */
+/** How to make spans around bodies. */
 export interface AroundHoldsOptions {
   /** Default: the global one. */
   readonly tracerProvider?: TracerProvider;
@@ -32,8 +32,8 @@ export interface AroundHoldsOptions {
 const AROUND_OPTIONS = known<AroundHoldsOptions>("option", "aroundHolds", { tracerProvider: true });
 
 /**
- * A span `holdfast hold` around each body of `using`, `tryUsing` and `run`, for the option `around` of a client: what the body does is below
- * it. The span tells a lease that is lost meanwhile. An SDK that throws does not reach the body.
+ * A span `holdfast hold` around each body of `using`, `tryUsing` and `run`, for the option `around` of a client: spans of the body are its
+ * children. The span reports the loss of the lease. Errors of the SDK do not reach the body.
  *
  * @example
  * const holdfast = new Holdfast(driver, { around: aroundHolds() });
@@ -85,7 +85,7 @@ function attributesOf({ name, kind, holder, token, note }: AroundHold): Attribut
   return attributes;
 }
 
-/** Where the context manager fails before it calls the body, the body runs without. */
+/** If the context manager fails before it calls the body, the body runs without it. */
 function inSpan<T>(span: Span, body: () => T): T {
   let hasBegun = false;
   try {

@@ -1,12 +1,12 @@
 import type { Attributes } from "@opentelemetry/api";
 
 /**
- * Attributes that many measurements have. They are made once and frozen, as are those with one more: to copy them for each measurement
- * takes longer than to record it.
+ * Attributes that many measurements share. They are created once and frozen, and so are the sets with one attribute more: copying them for
+ * each measurement would take longer than recording it.
  */
 export class AttributeSet {
   readonly attributes: Attributes;
-  /** By the value of the attribute that they have more. */
+  /** The larger sets, by the value of their additional attribute. */
   #larger: Map<string, AttributeSet> | undefined;
 
   constructor(attributes: Attributes) {
@@ -14,9 +14,9 @@ export class AttributeSet {
   }
 
   /**
-   * These and one more.
+   * These attributes and another.
    * @param name always the same for this set
-   * @param value one of few, as each is kept
+   * @param value one of a few values, because each is kept
    */
   with(name: string, value: string): AttributeSet {
     this.#larger ??= new Map();

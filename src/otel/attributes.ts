@@ -20,7 +20,7 @@ export const NOTE = "holdfast.note";
 export const CLIENT_ID = "holdfast.client.id";
 export const SERVER = "holdfast.server";
 
-/** Of a value that is no error, as the conventions of OpenTelemetry have it. */
+/** For a thrown value that is not an error, by the conventions of OpenTelemetry. */
 const OTHER = "_OTHER";
 
 interface ErrorLike {
@@ -36,7 +36,7 @@ export function errorType(error: unknown): string {
   return typeof name === "string" ? name : OTHER;
 }
 
-/** What the status of a span says of an error. */
+/** The text for the status of a span after an error. */
 export function errorMessage(error: unknown): string {
   const { message } = (error ?? {}) as ErrorLike;
   return typeof message === "string" ? message : String(error);

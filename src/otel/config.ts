@@ -9,18 +9,15 @@ export interface HoldfastInstrumentationConfig {
   /** Whether the constructor enables it. Default: true. */
   enabled?: boolean;
   /**
-   * Makes the attribute `holdfast.lock.name` of metrics: undefined for none. It is to have few values, as each is a time series of its own;
-   * {@link foldNames} makes such a function. Default: metrics have no lock names.
+   * Makes the attribute `holdfast.lock.name` of metrics: undefined for none. The attribute must have few values, because each is a separate
+   * time series; {@link foldNames} makes such a function. Default: metrics have no lock names.
    */
   lockName?: (name: string, kind: string) => string | undefined;
-  /**
-   * Which acquisitions have a span, with the full name of the lock: those that were contended or did not acquire, all, or none. Default:
-   * `contended`.
-   */
+  /** Which calls have a span, with the full name of the lock: contended or unsuccessful calls, all, or none. Default: `contended`. */
   spans?: "contended" | "all" | "off";
-  /** The groups of instruments that are measured. Default: all but `command`, as Redis clients measure their commands themselves. */
+  /** The groups of instruments to measure. Default: all except `command`, because Redis clients measure their commands themselves. */
   enabledMetricGroups?: readonly MetricGroup[];
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   clock?: Clock;
 }
 

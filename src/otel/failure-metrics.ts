@@ -7,7 +7,7 @@ import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { SeriesOfLocks } from "./series.js";
 
-/** Counts what failed without failing a call. */
+/** Counts failures that do not fail a call. */
 export class FailureMetrics implements MetricGroupMeter {
   readonly #all: SeriesOfLocks;
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;

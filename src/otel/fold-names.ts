@@ -2,21 +2,21 @@ import { checkCount, checkObject, known, refuseUnknown } from "../checks.js";
 
 /** How lock names are folded. */
 export interface FoldNamesOptions {
-  /** How many values there may be, `other` among them: from 2 to 2 000, where the SDK has its own limit. Default: 200. */
+  /** The most values, including `other`: from 2 to 2 000, the SDK's own limit. Default: 200. */
   readonly max?: number;
 }
 
 const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
 const MAX = 200;
-/** The SDK of OpenTelemetry keeps so many series for an instrument. So many names are remembered as well. */
+/** The SDK of OpenTelemetry keeps this many series for an instrument. This many names are remembered as well. */
 const MOST = 2_000;
 const OTHER = "other";
-/** What differs from thing to thing: UUIDs, hexadecimal of eight digits and more, numbers of two and more. */
+/** The parts that differ from thing to thing: UUIDs, hexadecimal numbers of at least eight digits, decimal numbers of at least two. */
 const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{2,}/gi;
 
 /**
- * Makes few values of many lock names, for the attribute `holdfast.lock.name` of metrics: in `order:4711` and `order:4712` the number becomes
- * `*`, and both are `order:*`. Names beyond the first `max - 1` different values are `other`, for as long as the function lives.
+ * Makes few values of many lock names, for the attribute `holdfast.lock.name` of metrics: in `order:4711` and `order:4712` the number
+ * becomes `*`, and both are `order:*`. Names beyond the first `max - 1` different values are `other`, as long as the function lives.
  *
  * @example
  * new HoldfastInstrumentation({ lockName: foldNames() });
@@ -35,7 +35,7 @@ export function foldNames(options: FoldNamesOptions = {}): (name: string) => str
     values.add(value);
     return value;
   };
-  /** What names have become, which never changes: a call asks several times, and to search a name takes long. */
+  /** The folded form of each name, which never changes. It is kept because a call asks several times, and searching a name takes long. */
   const folded = new Map<string, string>();
   return (name) => {
     let value = folded.get(name);

@@ -54,10 +54,10 @@ export class HoldMetrics implements MetricGroupMeter {
 
   #began(event: AcquireEvent): void {
     const { name, holder } = event;
-    // Plain permits have no holder. A joint lock tells none: what ends of it is told for each of its locks.
+    // Plain permits have no holder. The event of a joint lock has no holder either: its ends are reported for each of its locks.
     if (event.outcome !== "acquired" || holder === undefined) return;
     this.#live.began({ name, holder }, this.#all.of(event), this.#clock.monotonicMs());
-    // Holds are counted when the meter asks, also before the first one ends.
+    // Holds are counted when the meter asks, even before the first hold ends.
     void this.#instruments.current;
   }
 

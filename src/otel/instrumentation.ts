@@ -17,9 +17,9 @@ import type { MetricGroupMeter } from "./metric-group.js";
 import { RenewalMetrics } from "./renewal-metrics.js";
 
 /**
- * Metrics and spans of all clients of the process, made of their events. It has the shape of OpenTelemetry's `Instrumentation`, and so
- * belongs into the list that `registerInstrumentations` or a `NodeSDK` gets. An SDK that throws does not reach a lock: the failure is told by
- * `diag`. The names of metrics, attributes and spans: docs/guide/opentelemetry.md.
+ * Metrics and spans of all clients of the process, made from their events. It has the shape of OpenTelemetry's `Instrumentation`: pass it
+ * to `registerInstrumentations` or a `NodeSDK`. Errors of the SDK do not reach a lock; `diag` reports them. The names of metrics,
+ * attributes and spans: docs/guide/opentelemetry.md.
  *
  * @example
  * registerInstrumentations({ instrumentations: [new HoldfastInstrumentation({ lockName: foldNames() })] });
@@ -31,7 +31,7 @@ export class HoldfastInstrumentation implements Disposable {
   #settings: OtelSettings;
   #meterProvider: MeterProvider | undefined;
   #tracerProvider: TracerProvider | undefined;
-  /** Of the groups that are enabled; undefined until they are first needed. */
+  /** The instruments of the enabled groups; undefined until they are first needed. */
   #meters: readonly MetricGroupMeter[] | undefined;
   /** Undefined while it is disabled. */
   #listening: EventListening | undefined;
@@ -46,7 +46,7 @@ export class HoldfastInstrumentation implements Disposable {
     if (this.#settings.enabled) this.enable();
   }
 
-  /** Begins to listen. Calls and holds that have begun before are not counted, but for the ends of holds. Twice is harmless. */
+  /** Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Harmless twice. */
   enable(): this {
     if (this.#listening !== undefined) return this;
     const listening = new EventListening();
@@ -57,7 +57,7 @@ export class HoldfastInstrumentation implements Disposable {
     return this;
   }
 
-  /** Listens to nothing any more. Twice is harmless. */
+  /** Stops listening. Harmless twice. */
   disable(): void {
     this.#listening?.stop();
     this.#listening = undefined;
@@ -74,7 +74,7 @@ export class HoldfastInstrumentation implements Disposable {
     this.#again();
   }
 
-  /** Default: the global one. It does not know the active holds that the previous one counted. */
+  /** Default: the global provider. A new provider does not know the active holds that the previous provider counted. */
   setMeterProvider(provider: MeterProvider): void {
     this.#meterProvider = provider;
     this.#again();
@@ -85,7 +85,7 @@ export class HoldfastInstrumentation implements Disposable {
   }
 
   /**
-   * Takes effect at once, but for `enabled`, which only the constructor heeds.
+   * Takes effect at once, except `enabled`, which only the constructor reads.
    * @throws TypeError naming the option that is wrong
    */
   setConfig(config: HoldfastInstrumentationConfig): void {

@@ -2,8 +2,8 @@ import { diag } from "@opentelemetry/api";
 import type { EventChannel, TraceChannel } from "../events.js";
 
 /**
- * What listens to events, until it is stopped. No handler throws, as a listener that throws ends the process: the first failure is told by
- * `diag`, with the name of the channel, and the others of that channel are dropped.
+ * Listens to events until it is stopped. Handlers never throw, because a listener that throws ends the process. `diag` reports the first
+ * failure with the name of the channel; further failures of that channel are dropped.
  */
 export class EventListening {
   readonly #ends: (() => void)[] = [];
@@ -38,7 +38,7 @@ export class EventListening {
   }
 }
 
-/** @param what of what the failure is told */
+/** @param what the name that a report of the failure gives */
 export function neverThrowing<T>(what: string, handle: (value: T) => void): (value: T) => void {
   let hasFailed = false;
   return (value) => {
@@ -56,6 +56,6 @@ export function tellFailure(what: string, error: unknown): void {
   try {
     diag.error(`holdfast/otel: ${what} failed; this is reported only once`, error);
   } catch {
-    // Nothing else can be told.
+    // There is no other way to report it.
   }
 }

@@ -1,15 +1,15 @@
 import type { Series } from "./series.js";
 
-/** What a thread has of one lock. */
+/** The holds of a thread on one lock. */
 interface LiveHold {
   readonly series: Series;
-  /** Of its first hold, on the monotonic clock. */
+  /** The time of its first hold, on the monotonic clock. */
   readonly startMs: number;
   /** How many holds it has. */
   count: number;
 }
 
-/** A hold as events tell it. */
+/** A hold, as events describe it. */
 interface EventHold {
   readonly name: string;
   readonly holder: string;

@@ -8,12 +8,15 @@ interface HeldBody {
   readonly holder: string;
 }
 
-/** The spans of bodies that run, so that the loss of a lease is told in them. Of a joint lock a loss is told for each lock, and in no span. */
+/**
+ * The spans of bodies that run, so that they can report the loss of a lease. The losses of a joint lock are reported for each lock, and in
+ * no span.
+ */
 class OpenSpans {
   readonly #spans = new Map<string, Set<Span>>();
   #listens = false;
 
-  /** From now on it hears of losses, for as long as the process lives: a client keeps its `around` for good. */
+  /** From now on it receives losses, as long as the process lives: a client keeps its `around` for good. */
   listen(): void {
     if (this.#listens) return;
     this.#listens = true;
@@ -36,7 +39,7 @@ class OpenSpans {
     if (spans?.size === 0) this.#spans.delete(id);
   }
 
-  /** Nested holds are lost together, and each is told: once is enough. */
+  /** Nested holds are lost together, with an event for each: the span reports the first. */
   #lost(event: LeaseLostEvent): void {
     const id = idOf(event);
     const spans = this.#spans.get(id) ?? [];

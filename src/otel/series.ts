@@ -4,11 +4,11 @@ import type { OtelSettings } from "./config.js";
 
 /** The counts with the same attributes. */
 export class Series extends AttributeSet {
-  /** How many there are at present. */
+  /** The present number. */
   active = 0;
 }
 
-/** The SDK of OpenTelemetry keeps so many series for an instrument. Beyond that, series that count nothing at present are forgotten. */
+/** The SDK of OpenTelemetry keeps this many series for an instrument. Beyond that, series with a count of zero are forgotten. */
 const MOST_SERIES = 2_000;
 
 /** The series of locks: one for each kind, or for each kind and name that the option `lockName` makes. */
@@ -38,7 +38,7 @@ export class SeriesOfLocks {
     return this.#series.values();
   }
 
-  /** Nothing is counted any more. The SDK keeps the last number that it was told, and so is told 0 from now on. */
+  /** Nothing is counted any more. The SDK keeps the last number that it was given, so from now on it gets 0. */
   clear(): void {
     for (const series of this.#series.values()) series.active = 0;
   }

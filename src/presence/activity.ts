@@ -16,7 +16,7 @@ interface Look {
   readonly redact: (key: string) => string;
 }
 
-/** A list that takes so many, and counts the rest. */
+/** A list of limited length that counts the entries left out. */
 class Longest<T> {
   readonly entries: T[] = [];
   more = 0;
@@ -28,7 +28,7 @@ class Longest<T> {
 }
 
 /**
- * What a client has, waits for and has seen since the last beat. It looks at no lease's end, and so declares no loss.
+ * A client's holds and waits, and its counts since the last beat. Does not check the end of a lease, so it never declares a loss.
  * @param acquired how many locks and permits were acquired since then
  * @throws the error of `redact`; TypeError if it does not return a string
  */
@@ -46,7 +46,7 @@ export function activityOf(client: Client, look: Look, acquired: number, counted
   };
 }
 
-/** Stays begin in the order in which they stand among those of their client, so that the first are the oldest, but for those that waited. */
+/** The stays of a client are listed by their beginning, except stays that waited. So the first stays are the oldest. */
 function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const found = new Longest<HeldNow>();
   const at = now(client.clock);
@@ -93,7 +93,7 @@ function permitsNow({ key, count, ids, takenAt, isRenewed, terms }: PermitHold, 
   };
 }
 
-/** No call owns the permits of a plain semaphore. */
+/** The permits of a plain semaphore do not belong to a call. */
 function takenNow({ key, kind, permits, sinceMs }: Taken, { redact }: Look): HeldNow {
   return {
     key: redact(key),
@@ -112,7 +112,7 @@ function takenNow({ key, kind, permits, sinceMs }: Taken, { redact }: Look): Hel
 
 function waitsOf(client: Client, { nowMs, leastAgeMs, redact }: Look): Longest<WaitsNow> {
   const found = new Longest<WaitsNow>();
-  // A call for locks of several clients is there twice in the first of them.
+  // A call for locks of several clients is counted twice in the first of these clients.
   for (const { waitsFor, waitedMs, note } of new Set(client.waiting())) {
     if (waitsFor === undefined || waitedMs < leastAgeMs) continue;
     for (const of of toList(waitsFor)) {

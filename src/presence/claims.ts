@@ -11,29 +11,29 @@ import {
 import { LONGEST_HOST } from "./meta.js";
 import { LONGEST_APP, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS } from "./presence-options.js";
 
-/** A lock, or permits, that a client says it has. */
+/** A lock, or permits, that a client claims to hold. */
 export interface PresentHold {
-  /** The key in Redis, or what `redact` made of it. */
+  /** The key in Redis, or the text that `redact` made of it. */
   readonly key: string;
-  /** As events call it: `fair-lock`. */
+  /** The kind, as in events: `fair-lock`. */
   readonly kind: string;
   /** The number behind the client id in the holder; 0 for permits. */
   readonly threadId: number;
-  /** How often it is held, or how many permits. */
+  /** The hold count, or the number of permits. */
   readonly count: number;
   /** Milliseconds since it was acquired. */
   readonly ageMs: number;
-  /** Whether the watchdog renews it. */
+  /** Whether the watchdog renews the hold. */
   readonly renewed: boolean;
   /** Whether another call of the client has handed it on. */
   readonly handedOff: boolean;
-  /** Whether `maxHoldMs` ends it. */
+  /** Whether `maxHoldMs` ends the hold. */
   readonly capped: boolean;
-  /** Whether it never ends by itself: permits without a lease, and those of a plain semaphore. */
+  /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
-  /** What the program says about it; null: nothing. */
+  /** The note of the program; null without. */
   readonly note: string | null;
-  /** Of leased permits: the first 16 digits of each id, of 64 at most. */
+  /** For leased permits: the first 16 digits of each id, for at most 64 ids. */
   readonly ids: readonly string[];
 }
 
@@ -43,21 +43,21 @@ export interface PresentWait {
   readonly kind: string;
   /** Milliseconds since the call. */
   readonly ageMs: number;
-  /** What the program says about the hold that it wants; null: nothing. */
+  /** The note of the program for the hold that it wants; null without. */
   readonly note: string | null;
 }
 
-/** What calls for one lock or semaphore came to between the last two beats of a client, apart from those that acquired it at once. */
+/** The results of calls for one lock or semaphore between the last two beats of a client, without calls that acquired it at once. */
 export interface PresentStats {
   readonly key: string;
   readonly kind: string;
   /** How many acquired it after a wait. */
   readonly waited: number;
-  /** How many ended without it, as it was not free in the time that they had: with the outcome `refused` or `timeout`. */
+  /** How many ended without it, because it was not free in time: with the outcome `refused` or `timeout`. */
   readonly notAcquired: number;
   /** How many holds were lost. */
   readonly losses: number;
-  /** For how long these calls waited together, and the longest one, in milliseconds. */
+  /** How long these calls waited in total, and the longest of them, in milliseconds. */
   readonly waitMsSum: number;
   readonly waitMsMax: number;
 }
@@ -67,11 +67,11 @@ export interface PresentLoss {
   readonly key: string;
   /** As `LeaseLostError.reason`. */
   readonly reason: string;
-  /** Milliseconds since it was noticed. */
+  /** Milliseconds since the loss was noticed. */
   readonly agoMs: number;
 }
 
-/** What a client says it is. */
+/** A client's claim about itself. */
 export interface Meta {
   readonly app: string;
   readonly host: string | null;
@@ -82,7 +82,7 @@ export interface Meta {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What a client says it has. */
+/** A client's claim about its holds and waits. */
 export interface Live {
   readonly holds: readonly PresentHold[];
   readonly waits: readonly PresentWait[];
@@ -108,7 +108,7 @@ const NO_LIVE: Live = {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What fits of the text; what does not is as if it were not there. Any program that can write to Redis may have written it. */
+/** The valid parts of the text; invalid parts are ignored. Any program that can write to Redis may have written the text. */
 export function readMeta(json: string): Meta {
   const claims = parsed(json);
   if (claims === undefined) return NO_META;
@@ -231,7 +231,7 @@ function isStartOfId(value: unknown): value is string {
   return typeof value === "string" && START_OF_ID.test(value);
 }
 
-/** A key: as long as the whole text allows. */
+/** A key. It may be as long as the whole text. */
 function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

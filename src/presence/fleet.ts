@@ -19,48 +19,50 @@ import {
   LONGEST_BEAT_MS,
 } from "./presence-options.js";
 
-/** One client of a group, as it tells. Any program that can write to Redis may have told it: a claim, and no proof. */
+/**
+ * One client of a group, by its own report. Any program that can write to Redis may have written the report: it is a claim, not a proof.
+ */
 export interface ClientPresence extends Meta, Live {
   /** The client id: the first part of its holders. */
   readonly id: string;
-  /** `gone`: three beats were missed. The process has died or stands still, or it could not write. */
+  /** `gone`: three beats were missed. The process has died or is suspended, or it could not write. */
   readonly state: "there" | "gone";
-  /** Milliseconds since it was heard of. */
+  /** Milliseconds since the client was last heard from. */
   readonly lastSeenMs: number;
-  /** How often it tells, in milliseconds. */
+  /** How often the client reports, in milliseconds. */
   readonly everyMs: number;
 }
 
-/** The clients of a group that were heard of in the last hour and were not closed. */
+/** The clients of a group that were heard from in the last hour and were not closed. */
 export interface Fleet {
-  /** When the last of them was read, in milliseconds since the Unix epoch on the server's clock. */
+  /** When the last report was read, in milliseconds since the Unix epoch on the server's clock. */
   readonly atMs: number;
   readonly group: string;
-  /** Those that were heard of longest ago first. */
+  /** The clients heard from longest ago come first. */
   readonly clients: readonly ClientPresence[];
   /**
-   * Whether there is more than is read: of a group the 10,000 clients that were heard of last, in all 32 MiB of what they tell of
-   * themselves, of those that were heard of last; of the others then `id`, `state`, `lastSeenMs` and `everyMs`.
+   * Whether something was left out. Limits: the 10,000 clients heard from last, and 32 MiB of their reports, the latest first. Beyond 32
+   * MiB a client has only `id`, `state`, `lastSeenMs` and `everyMs`.
    */
   readonly truncated: boolean;
 }
 
-/** A call for more would keep the server from other commands for too long. */
+/** A call for more would block the server for too long. */
 const PAGE = 100;
 /** Ids alone take less. */
 const IDS_A_PAGE = 1_000;
-/** What one call answers at most, but for the client that crosses it: half a millisecond of the server. */
+/** The most bytes in one answer, which takes the server half a millisecond. The last client in it may exceed the limit. */
 const PAGE_BYTES = 262_144;
-/** What a client remembers of what it has read, so that unchanged texts need not be sent again. */
+/** The most bytes that a client remembers of the texts that it has read, so that unchanged texts need not be sent again. */
 const REMEMBERED_BYTES = 4_194_304;
 
-/** Whatever a group has, a reader keeps no more: some hundred megabytes at most, as objects take more than their text. */
+/** A reader keeps no more than this of any group. As objects take more memory than their text, that is some hundred megabytes. */
 const MOST_CLIENTS = 10_000;
 const MOST_BYTES = 33_554_432;
 
-/** However the scores move while they are read, it ends. */
+/** A bound: the loop ends even if the scores move while they are read. */
 const MOST_CALLS = 10_000;
-/** Redisson's client ids are UUIDs as well. Another text may not become part of a key. */
+/** Redisson's client ids are UUIDs as well. Any other text must not become part of a key. */
 const CLIENT_ID = /^[0-9a-f-]{36}$/;
 
 /**
@@ -76,7 +78,7 @@ export async function fleetOf(client: Client, options: FleetOptions, known: Know
   return { atMs: reader.atMs, group, clients: clients.reverse(), truncated: reader.truncated };
 }
 
-/** The same page by page, those that were heard of last first. A reader keeps the ids, and the first few megabytes of what it has read. */
+/** The same page by page; the clients heard from last come first. A reader keeps the ids, and the first few megabytes of the texts. */
 export async function* readFleet(
   client: Client,
   options: FleetOptions = {},
@@ -94,9 +96,9 @@ function assertReadable(client: Client, options: FleetOptions): string {
 
 /** Reads a group once. */
 class FleetReader {
-  /** As much as is remembered of what it has read. */
+  /** The most text that is remembered. */
   readonly described = new Map<string, Described>();
-  /** Whether it leaves out something. */
+  /** Whether the list leaves out something. */
   truncated = false;
   /** On the server's clock. */
   atMs = 0;
@@ -104,7 +106,7 @@ class FleetReader {
   readonly #group: string;
   readonly #known: ReadonlyMap<string, Described>;
   readonly #seen = new Set<string>();
-  /** Of the texts that were read. */
+  /** The bytes of the texts that were read. */
   #bytes = 0;
   #next: PageStart = { fromScore: "-inf", skip: 0 };
   #hasAllIds = false;
@@ -121,7 +123,7 @@ class FleetReader {
     try {
       const ids = await this.#allIds(waiter);
       let left = MOST_CALLS;
-      // Where not all texts are read, those of the clients are that were heard of last.
+      // If not all texts are read, the texts of the clients heard from last are.
       while (ids.length > 0 && left > 0) {
         const page = ids.slice(-PAGE).reverse();
         const { told } = await this.#ask(waiter, page, 0);
@@ -136,7 +138,7 @@ class FleetReader {
     }
   }
 
-  /** The ids of the group, those that were heard of longest ago first. */
+  /** The ids of the group; the clients heard from longest ago come first. */
   async #allIds(waiter: Waiter): Promise<string[]> {
     const ids: string[] = [];
     for (let calls = 0; !this.#hasAllIds && calls < MOST_CALLS; calls += 1) {
@@ -147,7 +149,7 @@ class FleetReader {
     return ids;
   }
 
-  /** @param limit how many ids of the next page are asked for */
+  /** @param limit how many ids of the next page to ask for */
   async #ask(waiter: Waiter, page: readonly string[], limit: number): Promise<ListAnswer> {
     const [group, known, next] = [this.#group, this.#known, this.#next];
     const { commands } = this.#client;
@@ -175,7 +177,7 @@ class FleetReader {
     }
   }
 
-  /** Of a group that has too many it reads those that were heard of last. @returns whether the first ids are not among them */
+  /** If a group has too many clients, reads the clients heard from last. @returns whether the first ids are left out */
   #passesOver({ entries }: ListAnswer): boolean {
     if (entries <= MOST_CLIENTS) return false;
     this.truncated = true;
@@ -183,7 +185,7 @@ class FleetReader {
     return true;
   }
 
-  /** A client that tells while the ids are read gets a higher score, and comes again. */
+  /** A client that reports while the ids are read gets a higher score, and appears a second time. */
   #newIds(ids: ListAnswer["ids"]): readonly string[] {
     const room = MOST_CLIENTS - this.#seen.size;
     this.#hasAllIds = ids.length < IDS_A_PAGE;
@@ -193,7 +195,7 @@ class FleetReader {
     const fresh = ids
       .map(({ clientId }) => clientId)
       .filter((id) => CLIENT_ID.test(id) && !this.#seen.has(id));
-    // Of clients that have come since the first call.
+    // For clients that have joined since the first call.
     if (fresh.length > room) {
       this.truncated = true;
       this.#hasAllIds = true;
@@ -212,7 +214,7 @@ class FleetReader {
     this.#bytes += described.bytes;
     if (this.#bytes <= REMEMBERED_BYTES) this.described.set(id, described);
     const { meta, live } = described;
-    // It is of any age where the time is missing at which it was told.
+    // A report without its time may have any age.
     const sinceMs = Math.max(0, this.atMs - (readCount(stored.liveAt) ?? this.atMs));
     const aged = <T extends { readonly ageMs: number }>(of: T): T => ({ ...of, ageMs: of.ageMs + sinceMs });
     return {

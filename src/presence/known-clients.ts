@@ -1,6 +1,6 @@
 import type { Live, Meta } from "./claims.js";
 
-/** What a client told when it was read last. */
+/** A client's report when it was last read. */
 export interface Described {
   readonly liveAt: string;
   readonly meta: Meta;

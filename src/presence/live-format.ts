@@ -7,15 +7,15 @@ const FRAME_BYTES = 256;
 export const MOST_HELD = 200;
 export const MOST_STATS = 50;
 
-/** What each bit of the flags of a hold says. */
+/** The meaning of each bit in the flags of a hold. */
 export const RENEWED = 1;
 export const HANDED_OFF = 2;
 export const CAPPED = 4;
 export const PERMANENT = 8;
 
-/** Of an id of a permit so many digits are told: enough to find it among those that Redis has, and too few to give it back. */
+/** How many digits of a permit's id a report has: enough to find the permit in Redis, and too few to give it back. */
 export const ID_DIGITS = 16;
-/** Of the permits of one hold so many ids are told. */
+/** How many ids a report has for the permits of one hold. */
 export const MOST_IDS = 64;
 
 /** A stay in a lock, or permits that one call has taken. */
@@ -24,17 +24,17 @@ export interface HeldNow {
   readonly kind: string;
   /** The number of the stay; 0 for permits. */
   readonly threadId: number;
-  /** How often it is held, or how many permits. */
+  /** The hold count, or the number of permits. */
   readonly count: number;
   /** On the monotonic clock. */
   readonly sinceMs: number;
   readonly renewed: boolean;
   readonly handedOff: boolean;
   readonly capped: boolean;
-  /** Whether it never ends by itself: permits without a lease, and those of a plain semaphore. */
+  /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
   readonly note: string | undefined;
-  /** The ids of leased permits; none of anything else. */
+  /** The ids of leased permits; empty for all other holds. */
   readonly ids: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export interface WaitsNow {
   readonly note: string | undefined;
 }
 
-/** What a client has, waits for and has seen. */
+/** A client's holds, waits and statistics. */
 export interface Activity {
   /** How many locks and permits it has acquired since the last beat. */
   readonly acquired: number;
@@ -56,14 +56,14 @@ export interface Activity {
   readonly waits: readonly WaitsNow[];
   readonly stats: readonly CallStats[];
   readonly lost: readonly { readonly key: string; readonly reason: string; readonly sinceMs: number }[];
-  /** How many of each are not in the lists. */
+  /** How many entries the lists leave out. */
   readonly more: { readonly holds: number; readonly waits: number; readonly stats: number };
 }
 
-/** An activity as it is stored. */
+/** An activity in its stored form. */
 export interface LiveText {
   readonly json: string;
-  /** The same for activities that differ in nothing but the time that has passed. */
+  /** The same text for activities that differ only by the time that has passed. */
   readonly print: string;
 }
 
@@ -72,7 +72,7 @@ class Entries {
   readonly texts: string[] = [];
   readonly prints: string[] = [];
 
-  /** @returns the bytes that it takes; 0 when it does not fit */
+  /** @returns how many bytes it takes; 0 when it does not fit */
   add(roomBytes: number, told: readonly unknown[], print: readonly unknown[]): number {
     const text = JSON.stringify(told);
     const bytes = Buffer.byteLength(text) + 1;
@@ -84,8 +84,8 @@ class Entries {
 }
 
 /**
- * Writes down an activity in at most {@link MOST_LIVE_BYTES}: losses first, then holds and waits, the longest first, then
- * the statistics, those of the longest waits first.
+ * Writes down an activity in at most {@link MOST_LIVE_BYTES}: losses first, then holds and waits, the longest first, then the statistics,
+ * the longest waits first.
  * @param nowMs on the monotonic clock
  */
 export function encodeLive(activity: Activity, nowMs: number): LiveText {

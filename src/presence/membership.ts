@@ -5,7 +5,7 @@ import { Tally } from "../runtime/tally.js";
 import type { Presence } from "./presence.js";
 import { type PresenceSettings, UNKNOWN_GROUP_MS } from "./presence-options.js";
 
-/** That a client tells its group of itself, from its first beat on. What tells is loaded for that beat. */
+/** The membership of a client in its group, which begins with its first beat. The code that reports is loaded for that beat. */
 export class Membership {
   readonly #client: Client;
   readonly #settings: PresenceSettings;
@@ -19,7 +19,7 @@ export class Membership {
     this.#bornMs = client.clock.monotonicMs();
     client.tally = new Tally(client.clock);
     const latestMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
-    // Clients that were started at once begin one after the other.
+    // Clients that were started together begin one after the other.
     client.after(settings.everyMs + environment.random() * latestMs, () => client.inBackground(this.#begin));
   }
 
@@ -41,7 +41,7 @@ export class Membership {
     }
   };
 
-  /** As when the package was taken away under the process that runs. */
+  /** For example if the package was removed while the process runs. */
   #failed(error: unknown): void {
     const { commands, id: clientId } = this.#client;
     const { group } = this.#settings;

@@ -2,12 +2,12 @@ import { environment } from "../environment.js";
 import { VERSION } from "../version.js";
 import { LONGEST_APP, type PresenceSettings } from "./presence-options.js";
 
-/** What the name of a machine may be long. */
+/** The longest name of a machine. */
 export const LONGEST_HOST = 253;
 
 /**
- * What a client is, as it is stored.
- * @param startedMs when it was made, on the server's clock
+ * The stored description of a client.
+ * @param startedMs when the client was created, on the server's clock
  */
 export function encodeMeta({ app, host, labels }: PresenceSettings, startedMs: number): string {
   const self = environment.identity();

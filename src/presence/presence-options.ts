@@ -1,19 +1,21 @@
 import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
 
-/** What a client tells its group of itself, and how often. */
+/** A client's report about itself to its group, and how often it reports. */
 export interface PresenceOptions {
   /**
-   * What the program is called, 64 characters at most. Default: the name of the npm package that was started, else the file name of the
+   * The name of the program, at most 64 characters. Default: the name of the npm package that was started, else the file name of the
    * program.
    */
   readonly app?: string;
-  /** `false`: the name of the machine is not told. Default: it is. */
+  /** `false`: does not report the name of the machine. Default: reports it. */
   readonly host?: false;
-  /** Whatever helps to find the process: pod, region, version. 16 at most, with keys of 32 and values of 128 characters. Default: none. */
+  /**
+   * Labels that help to find the process: pod, region, version. At most 16, with keys of 32 and values of 128 characters. Default: none.
+   */
   readonly labels?: Readonly<Record<string, string>>;
   /** The clients that see each other: letters, digits, `_`, `.` and `-`, 64 at most. Default: `default`. */
   readonly group?: string;
-  /** How long to wait before the next time, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
+  /** The pause between two reports, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
   readonly everyMs?: number;
   /** Returns the text to report instead of a key in Redis, if the name reveals too much. Default: the key. */
   readonly redact?: (name: string) => string;
@@ -23,11 +25,11 @@ export interface PresenceOptions {
 export interface FleetOptions {
   /** Cancels the reading: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Which clients. Default: the group of this client's presence, else `default`. */
+  /** The group to read. Default: the group of this client's presence, else `default`. */
   readonly group?: string | undefined;
 }
 
-/** What presence is told to be, with every default filled in. */
+/** The settings of presence, with every default filled in. */
 export interface PresenceSettings {
   readonly app: string | undefined;
   readonly host: boolean;
@@ -38,7 +40,7 @@ export interface PresenceSettings {
 }
 
 export const DEFAULT_GROUP = "default";
-/** As in a group of 300: the first beat of a client is answered with how often its group tells, and until then its size is not known. */
+/** As in a group of 300: the size of the group is unknown until the first answer, which says how often its clients report. */
 export const UNKNOWN_GROUP_MS = 3_000;
 /** Readers drop longer texts. */
 export const LONGEST_APP = 64;
@@ -46,9 +48,9 @@ export const LONGEST_LABEL_KEY = 32;
 export const LONGEST_LABEL = 128;
 export const MOST_LABELS = 16;
 
-/** A group that would need longer beats to write a hundred times a second writes more often: three beats must end within the hour. */
+/** Three beats must fit in the hour, so a very large group writes more than a hundred times a second. */
 export const LONGEST_BEAT_MS = 600_000;
-/** So many beats may be missed. */
+/** A client may miss this many beats. */
 export const BEATS_MISSED = 3;
 
 /** A dead process is noticed within a quarter of a minute, and a client costs its server one small command in five seconds. */
@@ -68,7 +70,7 @@ const PRESENCE_OPTIONS = known<PresenceOptions>("setting", "presence", {
 const FLEET_OPTIONS = known<FleetOptions>("option", "fleet", { signal: true, group: true });
 
 /**
- * @returns undefined: the client tells nothing of itself
+ * @returns undefined: the client does not report
  * @throws TypeError, RangeError
  */
 export function presenceSettings(presence: boolean | PresenceOptions): PresenceSettings | undefined {

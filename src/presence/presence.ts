@@ -12,17 +12,17 @@ import { encodeLive, type LiveText } from "./live-format.js";
 import { encodeMeta } from "./meta.js";
 import { BEATS_MISSED, type PresenceSettings, UNKNOWN_GROUP_MS } from "./presence-options.js";
 
-/** What a client has told outlives it, so that a holder that died can be named. */
+/** A client's report outlives the client, so that a dead holder can be named. */
 const KEEP_MS = 3_600_000;
-/** A beat is late by up to this share of it, so that clients that were started at once do not tell at once for ever. */
+/** A beat is late by up to this share of its period. Otherwise clients that were started together would always report together. */
 const JITTER_SHARE = 0.2;
 /**
- * What a try may take, and how long after its start the next one follows when it has failed, as a share of a beat. A beat and its lateness, a
- * connection that is lost for a whole beat, and a slow try after that come to less than the three beats after which a client is gone.
+ * The time limit of a try, and the time from a failed try to the next, as a share of a beat. A late beat, a connection that is lost for a
+ * whole beat, and a slow try together take less than the three beats after which a client counts as gone.
  */
 const TRY_SHARE = 0.5;
 
-/** What a beat tells, and what of it was counted since the last one. */
+/** The report of a beat, and the counts in it since the last beat. */
 interface ToldBeat {
   readonly live: LiveText;
   readonly acquired: number;
@@ -30,20 +30,21 @@ interface ToldBeat {
 }
 
 /**
- * Tells the group of a client every few seconds that it is there, what it is and what it has: a beat. A beat that fails delays
- * and fails nothing else; the next one tells what it would have told, and comes early as long as the group believes the client there.
+ * Reports to the client's group every few seconds: the client is alive, this is its description, these are its holds. Such a report is a
+ * beat. A failed beat does not delay or fail other work. The next beat reports what the failed beat would have reported, and comes early
+ * while the group still counts the client as alive.
  */
 export class Presence {
   readonly #client: Client;
   readonly #settings: PresenceSettings;
   readonly #key: string;
   readonly #bornMs: number;
-  /** How long until the next beat, unless this one is answered. */
+  /** The pause before the next beat, unless this beat is answered. */
   #everyMs: number;
-  /** When the latest try began, and until when the group believes the client there by what it has answered; on the monotonic clock. */
+  /** When the latest try began, and how long the group counts the client as alive by the latest answer; on the monotonic clock. */
   #triedMs = 0;
   #believedMs = 0;
-  /** Whether a higher number than that of its beat was stored, once at least. */
+  /** Whether a higher number than the number of its beat was stored at least once. */
   #wasAhead = false;
   #beats = 0;
   #acquired = 0;
@@ -53,7 +54,7 @@ export class Presence {
   #isSent = false;
   #isOver = false;
 
-  /** @param bornMs when the client began, on the monotonic clock */
+  /** @param bornMs when the client was created, on the monotonic clock */
   constructor(client: Client, settings: PresenceSettings, bornMs: number) {
     this.#client = client;
     this.#settings = settings;
@@ -62,7 +63,7 @@ export class Presence {
     this.#everyMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
   }
 
-  /** The client is closed: it tells nothing any more, and takes away what it has told, if that is answered within a command timeout. */
+  /** The client is closed: it stops reporting, and removes its report if Redis answers within a command timeout. */
   leave(): void {
     const [client, key] = [this.#client, this.#key];
     if (this.#isOver) return;
@@ -72,13 +73,13 @@ export class Presence {
     client.inBackground(() => client.commands.exchange(presenceLeave, key, () => teller));
   }
 
-  /** Nothing is told any more, and so nothing is counted. */
+  /** Reports have ended, so counting ends, too. */
   #end(): void {
     this.#isOver = true;
     this.#client.tally = undefined;
   }
 
-  /** @param waitMs since the latest try began */
+  /** @param waitMs from the start of the latest try */
   #next(waitMs: number): void {
     if (this.#isOver) return;
     const leftMs = this.#triedMs + waitMs - this.#client.clock.monotonicMs();
@@ -86,7 +87,7 @@ export class Presence {
     this.#client.after(Math.max(leftMs, 1), this.beat);
   }
 
-  /** Once the client is taken for gone there is no hurry. */
+  /** Once the client counts as gone, the next try need not come early. */
   get #tryMs(): number {
     const isBelieved = this.#client.clock.monotonicMs() < this.#believedMs;
     return isBelieved ? TRY_SHARE * this.#everyMs : this.#everyMs;
@@ -138,7 +139,7 @@ export class Presence {
     });
   }
 
-  /** @param serverMs the time on the server's clock at this moment */
+  /** @param serverMs the present time on the server's clock */
   #meta(serverMs: number): string {
     const ageMs = this.#client.clock.monotonicMs() - this.#bornMs;
     return encodeMeta(this.#settings, Math.round(serverMs - ageMs));
@@ -152,16 +153,19 @@ export class Presence {
     const { nextMs, needsMeta } = answer;
     this.#acquired += acquired;
     this.#needsMeta = needsMeta;
-    // With `meta` the server has lost the rest as well.
+    // The script asks for `meta` if the server has lost it: then it has lost the rest as well.
     this.#print = needsMeta ? undefined : live.print;
-    // As the script has stored it.
+    // The number that the script has stored.
     const waitMs = Math.max(this.#everyMs, nextMs);
     this.#everyMs = nextMs;
     this.#believedMs = this.#triedMs + BEATS_MISSED * waitMs;
     this.#next(waitMs * (1 + JITTER_SHARE * environment.random()));
   }
 
-  /** Nothing was written. A number that another program has stored would keep it so: it is jumped over, and told when that helps no longer. */
+  /**
+   * Nothing was written. A number that another program has stored would block all further beats, so the next beat uses a higher number. If
+   * that does not help, an event reports it.
+   */
   #late(counted: CountedCalls, stored: number): void {
     const isAhead = stored > this.#beats;
     const isRepeated = isAhead && this.#wasAhead;

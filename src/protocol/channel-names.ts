@@ -18,13 +18,13 @@ export const readableStarts: readonly string[] = [
 
 /**
  * The suffix of a channel: `:<client id>:<thread id>` for a JVM's waiter for a fair lock; `:<client id>` for all waiters of a client of
- * holdfast; `:<client id>:<permits>` for its calls for that number of permits.
+ * holdfast; `:<client id>:<permits>` for a client's calls for that number of permits.
  */
 const WAITER = /:[0-9a-f-]{36}(?::\d+)?$/;
 
 /**
- * The keys that a channel of names.ts may belong to; none for any other channel. Several names may lead to one channel: `{a}` has the
- * channel of `a`, and a name may end like a waiter's channel.
+ * The keys that a channel of names.ts may belong to; none for any other channel. Several names may share a channel: `{a}` has the channel
+ * of `a`, and a name may end like a waiter's channel.
  */
 export function readingsOf(channel: string): readonly ChannelReading[] {
   const { lock, readWrite, semaphore, latch } = channelStarts;
@@ -46,7 +46,7 @@ function restOf(channel: string, start: string): string | undefined {
   return channel.startsWith(`${start}:`) ? channel.slice(start.length + 1) : undefined;
 }
 
-/** The reverse of `prefixed`. @param unlike a rest that was already read */
+/** The reverse of `prefixed`. @param unlike a remainder that was already read */
 function rawsOf(rest: string, unlike?: string): string[] {
   if (rest === unlike || !rest.includes("{")) return [];
   const inner = /^\{([^{]*)\}$/s.exec(rest)?.[1] ?? "";

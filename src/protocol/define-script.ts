@@ -10,11 +10,11 @@ export interface Script<Input, Reply> {
    * ask replicas.
    */
   readonly replicated: boolean | "if possible";
-  /** Whether it has no keys and runs on each master. Its reply then has a list for each master, with the name and the answer. */
+  /** Whether it has no keys and runs on each master. Its reply then has a list for each master, with the master's name and answer. */
   readonly everywhere: boolean;
-  /** The most keys that one call of it should have; undefined: as for any script. */
+  /** The most keys that one call of the script should have; undefined: the same as for other scripts. */
   readonly mostKeys: number | undefined;
-  /** @param dialect default: that of a client of one server */
+  /** @param dialect default: the dialect of a client of one server */
   encode(input: Input, dialect?: Dialect): ScriptCall;
   /** @param keys how many keys the call had */
   decode(raw: RawReply, keys: number): Answered<Reply>;

@@ -26,7 +26,7 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
 /** The variants of each script for other messages. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
-/** A variant of the script that publishes these messages in place of classic ones. */
+/** A variant of the script that publishes these messages instead of classic messages. */
 export function publishing(source: ScriptSource, publishes: Exclude<Publishing, "classic">): ScriptSource {
   if (!STATEMENT.test(source.lua)) return source;
   const variants = made.get(source) ?? new Map<Publishing, ScriptSource>();

@@ -12,7 +12,7 @@ const table = /* @__PURE__ */ Uint16Array.from({ length: 256 }, (_, byte) => {
 const MOST_KNOWN = 1_024;
 const knownSlots = new Map<string, number>();
 
-/** The slot of a key, or of a sharded channel, in a Redis Cluster: if there is a `{tag}`, only the first one counts. */
+/** The slot of a key, or of a sharded channel, in a Redis Cluster: if there are `{tags}`, only the first tag counts. */
 export function hashSlot(key: string): number {
   const known = knownSlots.get(key);
   if (known !== undefined) return known;

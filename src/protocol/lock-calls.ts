@@ -1,7 +1,7 @@
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** A request to any kind of lock; each kind's scripts send as much of it as they need. */
+/** A request to any kind of lock. The scripts of a kind send the fields that they need. */
 export interface AcquireItem {
   readonly key: string;
   /** The caller's field. */
@@ -18,18 +18,19 @@ export interface AcquireItem {
   /** The channel of the waiters. */
   readonly channel: string;
   /**
-   * Set for a client that waits in the lock's queue: whether it waits on when it gets the lock, and whether it polls and hears of no turn.
+   * Set for a client that waits in the lock's queue: whether it goes on waiting when it gets the lock, and whether it polls and gets no
+   * message about its turn.
    */
   readonly queued?: { readonly waitsOn: boolean; readonly polls: boolean } | undefined;
 }
 
 /** The place of a client in the queue of a lock. */
 export interface WaitingPlace {
-  /** Whether it is in the queue: then its next release of the lock looks there. */
+  /** Whether the client is in the queue: then its next release of the lock looks into the queue. */
   readonly stands: boolean;
-  /** Whether it waits there. If not, it is in the queue only because it has the lock. */
+  /** Whether the client waits in the queue. If not, it is in the queue only because it has the lock. */
   readonly waits: boolean;
-  /** How many others wait before it, at most 2. */
+  /** How many other clients wait before it, at most 2. */
   readonly ahead: number;
   /** Whether the holder's release looks into the queue. */
   readonly isTold: boolean;
@@ -40,11 +41,11 @@ export type AcquireAnswer =
       readonly status: "held";
       /** The fencing token of a fenced lock. */
       readonly token?: bigint | undefined;
-      /** For a client that waited in the queue: whether it stays there, and whether it waits on. */
+      /** For a client that waited in the queue: whether it stays in the queue, and whether it goes on waiting. */
       readonly place?: Pick<WaitingPlace, "stands" | "waits">;
     }
   | { readonly status: "late" | "lost" }
-  /** It was free, but another lock of an all-or-nothing call was not. */
+  /** The lock was free, but another lock of an all-or-nothing call was not. */
   | { readonly status: "free" }
   | {
       readonly status: "busy";
@@ -64,7 +65,7 @@ export type AcquireAnswer =
       readonly isHead: boolean;
       /** True if a JVM has the lock or is in the queue, so that a JVM may free it. */
       readonly meetsJvm: boolean;
-      /** True if this call put the caller's field into the queue: before, the field was not there. */
+      /** True if this call put the caller's field into the queue, which did not have it before. */
       readonly pushed: boolean;
     }
   | { readonly status: "wrong-type"; readonly type: string }
@@ -72,7 +73,7 @@ export type AcquireAnswer =
   | { readonly status: "refused"; readonly message: string };
 
 export interface AcquireCall {
-  /** On the server's clock, in milliseconds since the Unix epoch: later the call changes nothing. */
+  /** On the server's clock, in milliseconds since the Unix epoch. After this time the call changes nothing. */
   readonly notAfterMs: number;
   /** All or nothing. Default: each lock separately. */
   readonly together?: boolean;
@@ -89,7 +90,7 @@ function detailed(raw: RawReply | undefined): readonly RawReply[] {
   return typeof raw === "string" ? [raw] : list(raw);
 }
 
-/** @param stands 1: the client is in the queue; 2: it waits there */
+/** @param stands 1: the client is in the queue; 2: it waits in the queue */
 function placeOf(stands: RawReply | undefined): Pick<WaitingPlace, "stands" | "waits"> {
   return { stands: stands === 1 || stands === 2, waits: stands === 2 };
 }
@@ -152,8 +153,8 @@ export interface Release {
 /** How a release looks into the queue of the clients that wait for the lock. */
 export interface LookIntoQueue {
   /**
-   * "leaves": no call of this client waits for the lock; "stays": some do; "calls": nothing is freed, and the first waiting client should
-   * ask.
+   * "leaves": no call of this client waits for the lock; "stays": some calls wait; "calls": the lock is not freed, and the first waiting
+   * client should ask.
    */
   readonly way: "leaves" | "stays" | "calls";
   /** Whether the server knows all listeners of a channel. */
@@ -171,17 +172,18 @@ export type ReleaseAnswer =
   | {
       readonly status: "released";
       /**
-       * How many subscribers at this server got the message that the lock is free; undefined if none was sent, or if they were not counted.
+       * How many subscribers at this server got the message that the lock is free; undefined if no message was sent, or if subscribers were
+       * not counted.
        */
       readonly heard?: number;
-      /** True if it was granted to another client that waits in the queue. */
+      /** True if the lock was granted to another client that waits in the queue. */
       readonly given?: boolean;
       /** True if holds are kept and the lock expires sooner than before. */
       readonly sooner?: boolean;
     }
   | {
       readonly status: "absent";
-      /** True if its client has the lock through another holder, and stays in the queue for that. */
+      /** True if the client has the lock through another holder, and therefore stays in the queue. */
       readonly stands?: boolean;
     }
   | { readonly status: "late" }
@@ -221,7 +223,7 @@ export interface Succession {
   /** The lock's new TTL. */
   readonly leaseMs: number;
   readonly successor: string;
-  /** Fields of holders of the same client; exactly one of them is stored. */
+  /** Fields of holders of the same client; exactly one field of these is stored. */
   readonly predecessors: readonly string[];
 }
 
@@ -248,7 +250,7 @@ export interface Renewal {
   readonly holder: string;
   /** The least TTL of the lock. */
   readonly leaseMs: number;
-  /** The least TTL of each hold, the outermost first; 0 where there is no hold. */
+  /** The least TTL of each hold, the outermost first; 0 without a hold. */
   readonly holdMs: readonly number[];
 }
 
@@ -273,7 +275,7 @@ export function renewAnswer(raw: RawReply): RenewAnswer {
 /** The question to a key's new server: does it have this hold, or these leased permits? */
 export interface Confirmation {
   readonly key: string;
-  /** For a lock: fields, one of which is stored. For leased permits: their ids. */
+  /** For a lock: fields, of which the server stores one. For leased permits: their ids. */
   readonly holders: readonly string[];
   /** The numbers of a reader's holds. */
   readonly slots: readonly number[];

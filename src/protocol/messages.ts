@@ -1,6 +1,6 @@
 /**
  * The messages on Redisson's channels are integers in decimal text, nothing else. Source: LockPubSub. Any other payload makes a JVM's
- * listener throw, so it is never published there, and ignored if received.
+ * listener throw, so holdfast never publishes it on them, and ignores it.
  */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";
@@ -14,7 +14,7 @@ export function isWakeUp(message: string): boolean {
 export interface TurnMessage {
   /** Names the waiter. */
   readonly threadId: string;
-  /** Whether the lock was granted to it; false: it should ask. */
+  /** Whether the lock was granted to the waiter; false: the waiter should ask. */
   readonly given: boolean;
 }
 
@@ -28,9 +28,9 @@ export function turnMessage(message: string): TurnMessage | undefined {
 
 /** Tells a client that waits in a lock's queue to ask. */
 export const YOUR_TURN = "turn";
-/** Tells it that it is now the first, because the lock was granted to the client before it. */
+/** Tells a client that it is now the first, because the lock was granted to the client before it. */
 export const YOU_ARE_NEXT = "next";
-/** For permits: tells it that it is now the first, and must hear releases that do not look into the queue. */
+/** For permits: tells a client that it is now the first, and must hear releases that do not look into the queue. */
 export const YOU_ARE_FIRST = "first";
 /** Tells a client that has the lock, and has waiting calls for it, that another client waits in the queue. */
 export const LOOK = "look";

@@ -1,8 +1,8 @@
 import { channelStarts } from "./channel-starts.js";
 
 /**
- * The names of keys and channels, as Redisson (class RedissonObject) derives them from the name of an object after the name mapper. The
- * only test is whether the name contains a brace: such a name brings its own cluster hash tag, any other name becomes the tag.
+ * The names of keys and channels, as Redisson (class RedissonObject) derives them from the name of an object after the name mapper.
+ * Redisson only tests whether the name contains a brace. Such a name has its own cluster hash tag; any other name becomes the tag.
  */
 function prefixed(prefix: string, raw: string): string {
   return raw.includes("{") ? `${prefix}:${raw}` : `${prefix}:{${raw}}`;
@@ -64,17 +64,17 @@ export function fairTimeoutsKey(raw: string): string {
   return prefixed("redisson_lock_timeout", raw);
 }
 
-/** Until when holdfast considers each waiter of a fair lock alive; its own. */
+/** Until when holdfast considers each waiter of a fair lock alive; holdfast's own. */
 export function fairAliveKey(raw: string): string {
   return prefixed("holdfast_fair_alive", raw);
 }
 
-/** The channel on which a JVM tells one waiter of a fair lock that it is its turn. Source: RedissonFairLock. */
+/** The channel on which a JVM tells one waiter of a fair lock that its turn has come. Source: RedissonFairLock. */
 export function waiterChannel(channel: string, holder: string): string {
   return `${channel}:${holder}`;
 }
 
-/** The channel on which holdfast tells the waiters of one client that a lock was granted to one of them; its own. */
+/** The channel on which holdfast tells the waiters of one client that a lock was granted to one of them; holdfast's own. */
 export function clientChannel(channel: string, clientId: string): string {
   return `${channel}:${clientId}`;
 }
@@ -89,7 +89,7 @@ export function permitLeasesKey(raw: string): string {
   return raw.includes("{") ? `${raw}:timeout` : `{${raw}}:timeout`;
 }
 
-/** The key with the owner for which permits are saved up; holdfast's own. */
+/** The key with the owner that permits are saved up for; holdfast's own. */
 export function savedPermitsKey(raw: string): string {
   return prefixed("holdfast_sc_saved", raw);
 }
@@ -127,7 +127,7 @@ export function holderField(clientId: string, threadId: number): string {
 /** The suffix, after the client id, of the field of a kept lock: a thread id that no thread has; holdfast's own. */
 export const KEPT_ENDING = ":0";
 
-/** The field that replaces a holder's while a lock is kept after its release. */
+/** The field that replaces a holder's field while a lock is kept after its release. */
 export function keptField(holder: string): string {
   return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
 }

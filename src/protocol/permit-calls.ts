@@ -7,7 +7,7 @@ export interface ToSemaphore {
   readonly channel: string;
 }
 
-/** A call that gives permits back, and may look into the queue of the clients that wait for them. */
+/** A call that gives permits back, and may look into the queue of clients that wait for permits. */
 export interface Looking extends ToSemaphore {
   /** Set if it looks. */
   readonly looks?: Pick<LookIntoQueue, "countsAll"> | undefined;
@@ -31,7 +31,7 @@ export interface Lot {
   readonly leaseMs: number;
 }
 
-/** A request for permits to either kind of semaphore; each kind sends as much of it as it needs. */
+/** A request for permits to either kind of semaphore; each kind sends the fields that it needs. */
 export interface PermitWish extends ToSemaphore, Lot {
   /** "<client id>:<number>" of the asking call, under which permits are saved up. */
   readonly owner: string;
@@ -46,7 +46,7 @@ export type PermitDecision = Granted | Short | CancelledRequest | Gone;
 
 export interface Granted extends Decision {
   readonly status: "granted";
-  /** How many are still available. */
+  /** How many permits are still available. */
   readonly available: number;
   /** For leased permits: the TTL of the semaphore; -1 without one. */
   readonly ttlMs?: number;
@@ -59,7 +59,7 @@ export interface Granted extends Decision {
 export interface Short extends Decision {
   readonly status: "short";
   readonly available: number;
-  /** Milliseconds until there may be more; -1: unknown. */
+  /** Milliseconds until there may be more permits; -1: unknown. */
   readonly moreMs: number;
   /** 1: permits are saved up; 0: they are not. */
   readonly saving: number;
@@ -71,7 +71,7 @@ export interface CancelledRequest extends Decision {
   readonly status: "cancelled";
 }
 
-/** A repeat has found that they were granted, but their lease has ended. */
+/** A repeat has found that the permits were granted, but their lease has ended. */
 interface Gone extends Decision {
   readonly status: "gone";
 }
@@ -80,7 +80,7 @@ export interface Addition extends Looking {
   /** May be negative. */
   readonly permits: number;
   readonly mustExist: boolean;
-  /** The most that there may be. */
+  /** The most permits that there may be. */
   readonly most: number;
 }
 

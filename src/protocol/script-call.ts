@@ -9,7 +9,7 @@ export interface ScriptSource {
   readonly sha1: string;
 }
 
-/** Hashed when it is first sent: a program sends few of the scripts that it loads. */
+/** Computed when the script is first sent, because a program sends only a few of the scripts that it loads. */
 export function scriptSource(name: string, lua: string): ScriptSource {
   return {
     name,

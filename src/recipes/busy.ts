@@ -1,14 +1,14 @@
 import { checkWait, shown } from "../checks.js";
 
 /**
- * What a call does while somebody else has the lock. `wait`: it waits, for as long as `waitMs` says. `skip`: it runs nothing, and its result
+ * What a call does while another caller has the lock. `wait`: it waits up to `waitMs`. `skip`: it does not run the body, and its result
  * says so. `throw`: it rejects with a WaitTimeoutError at once.
  */
 export type OnBusy = "wait" | "skip" | "throw";
 
-/** How a call of a recipe deals with a lock that somebody else has. */
+/** How a call of a recipe reacts if another caller has the lock. */
 export interface BusyOptions {
-  /** Default: as the recipe says. */
+  /** Default: see the recipe. */
   readonly onBusy?: OnBusy | undefined;
   /** How long `onBusy: "wait"` waits, in milliseconds, until the call rejects with a WaitTimeoutError; `Infinity`: for ever. */
   readonly waitMs?: number | undefined;

@@ -3,32 +3,35 @@ import { systemClock } from "../clock.js";
 import type { Holdfast } from "../index.js";
 import { beginFire, beginOnce, fireOf, REMEMBERED_MS } from "./fires.js";
 
-/** What node-cron, from 4.5 on, asks before each fire of a task that has `distributed: true`, and tells when that has ended. */
+/**
+ * The coordinator of node-cron, from 4.5 on. For a task with `distributed: true`, node-cron asks it before each fire, and tells it when the
+ * fire has ended.
+ */
 export interface RunCoordinator {
-  /** @param key the name of the task and the time of the fire, as `nightly:2026-11-27T02:00:00.000Z` */
+  /** @param key the name of the task and the time of the fire, for example `nightly:2026-11-27T02:00:00.000Z` */
   shouldRun(key: string, ttlMs: number): Promise<boolean>;
   onComplete(key: string): Promise<void>;
 }
 
-/** How a fleet's tasks of node-cron are coordinated. */
+/** How to coordinate a fleet's tasks of node-cron. */
 export interface CronCoordinatorOptions {
-  /** What the locks of the tasks are called, before the name of the task. Default: `cron:`. */
+  /** The prefix of the locks' names, before the name of the task. Default: `cron:`. */
   readonly prefix?: string | undefined;
   /**
-   * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: it is skipped then, by a lock that
-   * is held for as long as the task runs, also while the client is closed with `graceMs`. node-cron can not tell a task that it has lost that
-   * lock: `onComplete` then rejects, which node-cron logs. Default: `true`.
+   * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: it is then skipped, by a
+   * lock that is held while the task runs, also while the client is closed with `graceMs`. node-cron cannot tell a task that its lock is
+   * lost: `onComplete` then rejects, which node-cron logs. Default: `true`.
    */
   readonly overlap?: boolean | undefined;
 }
 
 const OPTIONS = known<CronCoordinatorOptions>("option", "cronCoordinator", { prefix: true, overlap: true });
 
-/** As `Date.toISOString` writes it, behind the name of the task and a colon. */
+/** A time in the form of `Date.toISOString`, behind the name of the task and a colon. */
 const FIRE = /^(.+):(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
 /**
- * Lets each fire of a task of node-cron begin in one process of a fleet, whatever their clocks say. Where Redis does not answer, `shouldRun`
+ * Lets each fire of a task of node-cron begin in one process of a fleet, whatever their clocks say. If Redis does not answer, `shouldRun`
  * rejects, and node-cron skips the fire with the event `execution:skipped`.
  *
  * @example
@@ -51,7 +54,7 @@ export function cronCoordinator(holdfast: Holdfast, options: CronCoordinatorOpti
     // biome-ignore lint/style/noRestrictedGlobals: it reads a text, and no clock.
     return beginFire(holdfast, fireOf(prefix + task, Date.parse(fireTime), systemClock));
   };
-  /** Holds the lock of a task in a body, for which a client that is closed waits, until the task has ended. */
+  /** Holds the lock of a task in a body until the task has ended. A closing client waits for this body. */
   const beginAlone = (key: string) =>
     new Promise<boolean>((resolve, reject) => {
       const lock = holdfast.getLock(prefix + (FIRE.exec(key)?.[1] ?? key));
@@ -71,7 +74,7 @@ export function cronCoordinator(holdfast: Holdfast, options: CronCoordinatorOpti
             throw error;
           },
         );
-      // `onComplete` tells of it, where it comes after that.
+      // If `onComplete` is called later, it reports the loss.
       held.catch(() => undefined);
     });
   return {

@@ -1,15 +1,15 @@
 import type { ClientPresence, Holdfast } from "../index.js";
 
-/** Who is the leader, as Redis has it. */
+/** The leader, as Redis stores it. */
 export interface CurrentLeader {
   /** As stored in Redis. */
   readonly holder: string;
   readonly token: bigint | null;
-  /** Its process, where that has presence; null otherwise. */
+  /** Its process, if that has presence; otherwise null. */
   readonly client: ClientPresence | null;
 }
 
-/** Asks Redis and presence who has the office. @throws as `inspect` and `fleet` of a client */
+/** Asks Redis and presence for the present leader. @throws as `inspect` and `fleet` of a client */
 export async function currentLeader(holdfast: Holdfast, name: string): Promise<CurrentLeader | null> {
   const [{ holders, token, kept }, { clients }] = await Promise.all([
     holdfast.inspect(name),

@@ -1,6 +1,9 @@
 import { reasonOf } from "../runtime/abort-signals.js";
 
-/** A signal that aborts as the first of two does, and with its reason, until it is ended. Those of other realms count as well, which `AbortSignal.any` refuses. */
+/**
+ * A signal that aborts with the first of two signals, and with its reason, until it is ended. It accepts signals of other realms, which
+ * `AbortSignal.any` refuses.
+ */
 export function either(
   one: AbortSignal | undefined,
   other: AbortSignal,

@@ -2,16 +2,16 @@ import { duration, shown } from "../checks.js";
 import type { Clock } from "../clock.js";
 import type { Holdfast } from "../index.js";
 
-/** The finest that schedules of cron know. */
+/** The finest resolution of cron schedules. */
 const GRID_MS = 1_000;
-/** Timers may be early by a millisecond, and clocks are set by some. */
+/** Timers may be a millisecond early, and corrections of the clock are some milliseconds. */
 const EARLY_MS = 500;
-/** So much may the clocks of two processes differ, together with what they need until they ask. */
+/** The most that the clocks of two processes may differ, including the time until each of them asks. */
 const SKEW_MS = 60_000;
 export const REMEMBERED_MS: number = 24 * 60 * 60 * 1_000;
 
 /** When a schedule wants a run: a Date, or milliseconds since the Unix epoch. */
-// biome-ignore lint/style/noRestrictedGlobals: the type of what others have read from a clock.
+// biome-ignore lint/style/noRestrictedGlobals: the type of a time that other code has read from a clock.
 export type FireTime = Date | number;
 
 /** One fire of a schedule. */
@@ -20,7 +20,7 @@ export interface Fire {
   readonly name: string;
   /** In milliseconds since the Unix epoch, whole seconds. */
   readonly atMs: number;
-  /** How long is remembered that it was begun. */
+  /** How long to remember that a fire has begun. */
   readonly rememberMs: number;
 }
 
@@ -41,7 +41,7 @@ export function fireOf(
   duration("rememberMs", rememberMs, 1);
   if (gridMs % GRID_MS !== 0)
     throw new RangeError(`gridMs must be whole seconds in milliseconds, as 60_000, got ${gridMs}`);
-  // A fire is rounded down by up to as much, and is not run where it may be forgotten.
+  // A fire is rounded down by up to this much, and is not run if it may be forgotten.
   if (gridMs > rememberMs)
     throw new RangeError(`gridMs must be at most rememberMs, got ${gridMs} and ${rememberMs}`);
   const ms = Number(fireTime);
@@ -64,21 +64,21 @@ export function fireOf(
   };
 }
 
-/** Whether it may have been begun, and be forgotten by now. */
+/** Whether the fire may have begun and may already be forgotten. */
 export function isForgotten({ atMs, rememberMs }: Fire, clock: Clock): boolean {
   return clock.wallMs() - atMs >= rememberMs;
 }
 
 /**
- * Marks a fire as begun: the first of all processes that do is told `true`. The key of a fire is set once and expires, whatever the clocks of
- * the processes say. Where Redis does not answer the fire may be marked: it is lost then, as nothing may run it twice.
+ * Marks a fire as begun. The first process to do so gets `true`. The key of a fire is set once and expires, whatever the clocks of the
+ * processes say. If Redis does not answer, the fire may be marked. It is then lost, because it must not run twice.
  * @throws UnavailableError, ClientClosedError
  */
 export function beginFire(holdfast: Holdfast, { name, atMs, rememberMs }: Fire): Promise<boolean> {
   return beginOnce(holdfast, name, `:${atMs / 1_000}`, rememberMs + SKEW_MS);
 }
 
-/** The same of anything that has a name. */
+/** The same for anything with a name. */
 export function beginOnce(
   holdfast: Holdfast,
   name: string,
@@ -88,7 +88,7 @@ export function beginOnce(
   return holdfast.getSemaphore(markPrefix(name) + ending).trySetPermits(1, { ttlMs: rememberMs });
 }
 
-/** What the names of all marks of one job begin with. They are in the slot of its lock. */
+/** The prefix of the names of all marks of one job. They are in the slot of the job's lock. */
 export function markPrefix(name: string): string {
   return name.includes("{") ? `holdfast_once:${name}` : `holdfast_once:{${name}}`;
 }

@@ -6,17 +6,23 @@ import { comesOf, runTerm, type Term } from "./term.js";
 
 /** How a process stands for leader. */
 export interface LeaderOptions {
-  /** Of the office, and of the fenced lock that it is: for JVMs as well. */
+  /** The name of the office, and of its fenced lock, also for JVMs. */
   readonly name: string;
-  /** For so long at most the office stays taken after its leader has crashed, in milliseconds; a watchdog's lease, as `watchdogMs` of a lock. Default: 10 000. */
+  /**
+   * How long the office stays taken at most after its leader has crashed, in milliseconds; a watchdog's lease, like `watchdogMs` of a lock.
+   * Default: 10 000.
+   */
   readonly ttlMs?: number | undefined;
   /** How long this process waits before it stands again, after a term or when Redis did not answer, in milliseconds. Default: 1 000. */
   readonly pauseMs?: number | undefined;
   /** Resigns, and ends the call: the signal of a running term aborts with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Gets the error that ended a term, or that kept this process from standing for election: Redis does not answer, a lost lease. The election is retried. Default: errors are ignored. */
+  /**
+   * Gets the error that ended a term, or that kept this process from standing for election: for example an outage of Redis, or a lost
+   * lease. The election is retried. Default: errors are ignored.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;
 }
 
@@ -38,15 +44,15 @@ const PASSING: readonly string[] = [
 ];
 
 /**
- * Stands for leader again and again: one process of those that call it has the office at a time, and runs the body for a term. A body that
- * returns resigns; others come before this process stands again. A successor hears of a resignation by a message, of a crash within `ttlMs`.
- * Ends when `signal` aborts or the client begins to close, after the running body.
+ * Stands for leader again and again: one process at a time has the office, and runs the body for a term. A body that returns resigns, and
+ * other processes go first. A successor learns of a resignation by a message, and of a crash within `ttlMs`. Ends when `signal` aborts or
+ * the client begins to close, after the running body.
  *
  * @example
  * await leader(holdfast, { name: "scheduler", signal }, async (term) => {
  *   while (!term.signal.aborted) await schedule(term.token);
  * });
- * @throws the error of a body that has failed, but not for an abort of its signal; WrongTypeError, TypeError, RangeError, InvalidNameError
+ * @throws the error of a body that has failed, except an abort of its signal; WrongTypeError, TypeError, RangeError, InvalidNameError
  * @see docs/guide/recipes.md
  */
 export async function leader(

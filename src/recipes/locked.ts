@@ -2,7 +2,7 @@ import { checkObject, known, refuseUnknown, shown } from "../checks.js";
 import type { Holdfast, Lock, LockOptions } from "../index.js";
 import { type BusyOptions, onBusyOf } from "./busy.js";
 
-/** How a decorated method is locked: `waitMs` or `onBusy` is to be given. */
+/** How a decorated method is locked: `waitMs` or `onBusy` is required. */
 export interface LockedOptions
   extends BusyOptions,
     Pick<LockOptions, "leaseMs" | "watchdogMs" | "maxHoldMs" | "note"> {}
@@ -33,7 +33,7 @@ const OPTIONS = known<LockedOptions>("option", "locked", {
 
 /**
  * Runs an asynchronous method under a lock, as `using` of the lock does: nested calls enter it once more. With `onBusy: "skip"` the method
- * resolves with undefined where it was not run.
+ * resolves with undefined if it was not run.
  *
  * @example
  * class Orders {
@@ -43,8 +43,8 @@ const OPTIONS = known<LockedOptions>("option", "locked", {
  *   async pay(id: string): Promise<void> {}
  * }
  * @param holdfast the client, or a function that finds it, by the object whose method is called
- * @param name of the lock, or a function that makes it of the arguments of the call; several make a multi lock
- * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
+ * @param name of the lock, or a function that makes it from the arguments of the call; several names make a multi lock
+ * @throws TypeError, RangeError when it decorates; the method throws as `using` and `tryUsing` do
  * @see docs/guide/recipes.md
  */
 // biome-ignore lint/suspicious/noExplicitAny: the object and the arguments are those of the class that is decorated.

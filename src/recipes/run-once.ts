@@ -4,33 +4,36 @@ import type { Holdfast, Lease, LockOptions } from "../index.js";
 import { type BusyOptions, type OnBusy, onBusyOf } from "./busy.js";
 import { beginFire, type Fire, type FireTime, fireOf, isForgotten } from "./fires.js";
 
-/** How a job is run that all processes of a fleet start, and one of them is to do. */
+/** How to run a job that all processes of a fleet start, but only one may do. */
 export interface RunOnceOptions extends BusyOptions {
-  /** Of the job, and of the lock that it is run under: for JVMs as well. */
+  /** The name of the job, and of its lock, also for JVMs. */
   readonly name: string;
   /**
-   * When the schedule wanted this run, as a Date or in milliseconds since the Unix epoch: the same in all processes. A fire that was begun
-   * anywhere is never begun again, also where its process died. Default: none. Then the lock alone decides, so that a process whose clock is
-   * late runs a short job once more: give `atLeastMs` there.
+   * When the schedule wanted this run, as a Date or in milliseconds since the Unix epoch: the same in all processes. A fire that has begun
+   * anywhere never begins again, even if its process died. Default: none. The lock alone then decides, and a process whose clock is late
+   * may run a short job again: set `atLeastMs` then.
    */
   readonly fireTime?: FireTime | undefined;
   /**
-   * Where the scheduler tells when it called, and not for when: `fireTime` is rounded down to a multiple of so many milliseconds, in UTC, from
-   * half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes, as `0 2 * * *` is. Whole seconds, at most
-   * `rememberMs`. Default: 1 000, for schedulers that tell for when they call.
+   * For a scheduler that passes the time of its call instead of the scheduled time: rounds `fireTime` down to a multiple of this many
+   * milliseconds, in UTC, from half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes,
+   * such as `0 2 * * *`. Whole seconds, at most `rememberMs`. Default: 1 000, for schedulers that pass the scheduled time.
    */
   readonly gridMs?: number | undefined;
   /** How long the start of a fire is remembered, in milliseconds; an older fire is not run. Default: a day. */
   readonly rememberMs?: number | undefined;
-  /** The lock stays taken for so long from the begin of the run on, in milliseconds, also where that ends sooner. Default: no longer than the run. */
+  /**
+   * The lock stays taken for at least this many milliseconds from the start of the run, even if the run ends sooner. Default: no longer
+   * than the run.
+   */
   readonly atLeastMs?: number | undefined;
-  /** The run is lost after so many milliseconds: its signal aborts, and another may begin. Default: never, it is renewed. */
+  /** The run is lost after this many milliseconds: its signal aborts, and another run may begin. Default: never, the lock is renewed. */
   readonly atMostMs?: number | undefined;
-  /** While a former run, or that of another process, goes on. Default: `skip`. With `wait` give `waitMs`. */
+  /** How to react while an earlier run, or a run of another process, goes on. Default: `skip`. With `wait` give `waitMs`. */
   readonly onBusy?: OnBusy | undefined;
   /** Cancels the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;
 }
 
@@ -39,7 +42,7 @@ export type Once<T> =
   | { readonly ran: true; readonly value: T }
   /**
    * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire was begun before; `late`: it is older than
-   * `rememberMs`, so that nobody knows.
+   * `rememberMs`, so its start may be forgotten.
    */
   | { readonly ran: false; readonly because: "busy" | "done" | "late"; readonly value?: undefined };
 
@@ -66,9 +69,9 @@ interface Job {
 }
 
 /**
- * Runs a job in one of all processes that call it: a cron job in a fleet. The lock is renewed for as long as the job runs, and falls some
- * seconds after its process has died. With `fireTime` each fire is run once at most: it is lost when its process dies, and when the lock is
- * lost, or Redis does not answer, just as it begins.
+ * Runs a job in one of all processes that call it: a cron job in a fleet. The lock is renewed while the job runs, and ends some seconds
+ * after its process has died. With `fireTime` each fire runs at most once. It is lost when its process dies, and when, just as it begins,
+ * the lock is lost or Redis does not answer.
  *
  * @example
  * cron.schedule("0 2 * * *", ({ date }) =>
@@ -108,7 +111,7 @@ export async function runOnce<T>(
   return lock.using(job.lockOptions, run);
 }
 
-/** Where it fails `using` tells of a lost lease, and the lock falls sooner or later than asked for. */
+/** If it fails, `using` reports a lost lease, and the lock ends sooner or later than requested. */
 async function keepOn(lease: Lease, ms: number): Promise<void> {
   if (ms > 0) await lease.unlock({ keepForMs: Math.ceil(ms) }).catch(() => undefined);
 }

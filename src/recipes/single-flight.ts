@@ -4,29 +4,30 @@ import type { Holdfast, Lease } from "../index.js";
 import { type BusyOptions, onBusyOf } from "./busy.js";
 import { share } from "./flights.js";
 
-/** How a value is got that many want at once, and one is to make. */
+/** How to get a value that many callers want at once, but only one should make. */
 export interface SingleFlightOptions<V> extends BusyOptions {
-  /** Looks where the value is kept. Is asked at first, and once more under the lock. @returns undefined where it is not there */
+  /** Reads the stored value. Is called first without the lock, and again under it. @returns undefined if there is no value */
   readonly read: () => V | undefined | Promise<V | undefined>;
   /**
-   * Makes the value, under the lock: not undefined, `null` for what does not exist. The signal of the lease aborts when the lock is lost, so
-   * that another may begin.
+   * Makes the value, under the lock: never undefined; `null` if the thing does not exist. The signal of the lease aborts when the lock is
+   * lost, so that another caller may begin.
    */
   readonly load: (lease: Lease) => V | Promise<V>;
-  /** Keeps the value for the others, under the lock. */
+  /** Stores the value for the others, under the lock. */
   readonly write: (value: V) => unknown;
   /**
-   * How long to wait, in milliseconds, for a value that somebody else makes, until the call rejects with a WaitTimeoutError. Default: 5 000.
+   * How long to wait, in milliseconds, for a value that another caller makes, until the call rejects with a WaitTimeoutError. Default: 5
+   * 000.
    */
   readonly waitMs?: number | undefined;
   /**
-   * How long the others wait for a maker that has died, in milliseconds, until one of them takes over; a watchdog's lease, as `watchdogMs` of
-   * a lock. Default: 2 000.
+   * How long the others wait for a maker that has died, in milliseconds, until one of them takes over; a watchdog's lease, like
+   * `watchdogMs` of a lock. Default: 2 000.
    */
   readonly ttlMs?: number | undefined;
-  /** Ends the wait of this call with the signal's reason. What it has begun goes on for the others. */
+  /** Ends the wait of this call with the signal's reason. The work that it has begun goes on for the others. */
   readonly signal?: AbortSignal | undefined;
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;
 }
 
@@ -41,12 +42,12 @@ const OPTIONS = known<SingleFlightOptions<unknown>>("option", "singleFlight", {
   clock: true,
 });
 const WAIT_MS = 5_000;
-/** Leaves time to the calls that wait for a maker that dies. */
+/** Leaves time for the calls that wait for a maker that dies. */
 const TTL_MS = 2_000;
 
 /**
- * Reads a value, and makes it where it is not there: one of all callers, in all processes, at a time. The calls of one process share what one
- * of them waits for, its error as well. If the call that makes it dies, one of the others takes over.
+ * Reads a value, and makes it if there is none: one caller at a time in all processes. The calls of one process share one wait, and its
+ * result or error. If the call that makes it dies, one of the others takes over.
  *
  * @example
  * const user = await singleFlight(holdfast, `user:${id}`, {
@@ -55,9 +56,9 @@ const TTL_MS = 2_000;
  *   write: (user) => cache.set(id, user),
  * });
  * @param name of the lock
- * @returns the value; undefined only with `onBusy: "skip"`, while somebody else makes it: serve the former one then
- * @throws what `read`, `load` and `write` throw; WaitTimeoutError; LeaseLostError if the lock was lost while it was made, which is then not
- * written; UnavailableError, ClientClosedError, TypeError, RangeError, InvalidNameError
+ * @returns the value; undefined only with `onBusy: "skip"`, while another caller makes it: then serve the previous value
+ * @throws what `read`, `load` and `write` throw; WaitTimeoutError; LeaseLostError if the lock was lost while the value was made: it is then
+ * not written; UnavailableError, ClientClosedError, TypeError, RangeError, InvalidNameError
  * @see docs/guide/recipes.md
  */
 export function singleFlight<V>(

@@ -4,12 +4,15 @@ import { either } from "./either.js";
 
 /** A time for which one process is the leader. */
 export interface Term {
-  /** Greater than that of each term before, in whichever process: pass it along with each write, so that the store can refuse a former leader's. */
+  /**
+   * Greater than the token of every earlier term in any process. Pass it along with each write, so that the store can refuse writes of a
+   * former leader.
+   */
   readonly token: bigint;
   /**
-   * Aborts when the term is lost, and when this process is to resign: its own signal has aborted, or the client begins to close. In the second
-   * case the office is kept until the body has ended. Read from the term it is right even if the process stood still; a signal kept in a
-   * variable aborts when timers run again.
+   * Aborts when the term is lost, and when this process must resign: its own signal aborted, or the client begins to close. In the second
+   * case the office is kept until the body has ended. Read from the term, it is right even after the process was suspended; a signal kept
+   * in a variable aborts when timers run again.
    */
   readonly signal: AbortSignal;
   readonly lease: FencedLease;
@@ -17,8 +20,8 @@ export interface Term {
 
 /**
  * Runs a body for a term.
- * @param report is told what it throws once it was to end
- * @returns what it has thrown while it was the leader
+ * @param report gets the error of the body after the term had to end
+ * @returns the error of the body while it was the leader
  */
 export async function runTerm(
   lease: FencedLease,
@@ -47,11 +50,11 @@ export async function runTerm(
   }
 }
 
-/** Whether a body has only given up, in one of the ways in which functions that are given a signal do so. */
+/** Whether a body has only given up, with an error of the kinds that functions throw when their signal aborts. */
 export function comesOf(error: unknown, signal: AbortSignal): boolean {
   const reason = reasonOf(signal);
   if (error === reason || (error as { readonly cause?: unknown } | null)?.cause === reason) return true;
-  // Each call gets an error of its own.
+  // Each call gets its own error.
   return (
     reason instanceof LeaseLostError && error instanceof LeaseLostError && error.holder === reason.holder
   );

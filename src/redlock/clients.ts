@@ -13,14 +13,14 @@ export type RedlockClient =
   | Driver
   | Holdfast;
 
-/** A client of the program, seen as what ends. */
+/** A client of the program, as far as it can be ended. */
 interface EndingClient {
   quit?(): Promise<unknown>;
   close?(): Promise<unknown>;
   on?(event: "end", listener: () => void): unknown;
 }
 
-/** A client of ioredis that puts something before its keys. */
+/** A client of ioredis that has a prefix for its keys. */
 interface Prefixing {
   readonly options: { readonly keyPrefix: string };
   readonly status: string;
@@ -45,21 +45,21 @@ interface Opened {
 export interface RedlockMember {
   readonly client: RedlockClient;
   readonly holdfast: Holdfast;
-  /** As errors name the server; undefined of a Holdfast. */
+  /** The name of the server in errors; undefined for a Holdfast. */
   readonly server: string | undefined;
-  /** What the Redlocks have acquired that begin with this client: by the value of the lock. */
+  /** The holds of all Redlocks whose first client is this client, by the value of the lock. */
   readonly held: Map<string, readonly Lease[]>;
   /** Closes the connections that were opened here, and ends the connection of the program as redlock does. */
   quit(): Promise<void>;
 }
 
 /**
- * How long each of several servers is waited for: redlock waits for as long as its clients do, and a server that is away delays each
- * acquisition by so much.
+ * How long to wait for each of several servers. Redlock waits as long as its clients, so an absent server delays each acquisition by that
+ * time.
  */
 const MEMBER_TIMEOUT_MS = 200;
 
-/** A program may make a Redlock for each call: those of one client share its Holdfast, and so its connection for messages. */
+/** A program may make a Redlock for each call. All Redlocks of one client share its Holdfast, and with it the connection for messages. */
 const members = new WeakMap<RedlockClient, RedlockMember>();
 
 /** @throws TypeError for anything else */
@@ -115,14 +115,17 @@ function opened(client: Exclude<RedlockClient, Holdfast>): Opened {
   return { holdfast, server: driver.traits.server, close: () => holdfast.close() };
 }
 
-/** ioredis prefixes keys and not channels: the same is asked by a connection that does not, and the names have the prefix. */
+/**
+ * ioredis puts the prefix before keys, but not before channels. So holdfast uses a connection without the prefix, and puts it before the
+ * names itself.
+ */
 function withoutPrefix(client: Prefixing): Opened {
   const hasEnded = client.status === "end";
   const bare = { keyPrefix: "", ...(hasEnded && { lazyConnect: true }) };
   const redis = "nodes" in client ? client.duplicate([], bare) : client.duplicate(bare);
-  // Who asks for a lock hears of it.
+  // The caller that asks for a lock gets the error.
   redis.on("error", () => undefined);
-  // A client that has ended stays without connection until it connects again, and so does this one.
+  // A client that has ended has no connection until it connects again, and neither has this connection.
   if (hasEnded) {
     redis.disconnect();
     client.once("connect", () => void redis.connect().catch(() => undefined));
@@ -135,7 +138,7 @@ function withoutPrefix(client: Prefixing): Opened {
 
 function holdfastOn(driver: Driver, nameMapper?: (name: string) => string): Holdfast {
   return new Holdfast(driver, {
-    // Redlock knows no calls that enter a lock once more: the second one waits for the first.
+    // Redlock does not know re-entry: a second call waits for the first.
     reentry: "explicit",
     redMemberTimeoutMs: MEMBER_TIMEOUT_MS,
     ...(nameMapper && { nameMapper }),

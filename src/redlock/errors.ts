@@ -1,6 +1,6 @@
 import type { RedlockClient } from "./clients.js";
 
-/** What the clients have said to one attempt. */
+/** The answers of the clients to one attempt. */
 export interface ExecutionStats {
   /** How many clients were asked. */
   readonly membershipSize: number;
@@ -10,18 +10,18 @@ export interface ExecutionStats {
   readonly votesAgainst: Map<RedlockClient, Error>;
 }
 
-/** The vote of one client. As redlock 5 has it, for programs that name the type. */
+/** The vote of one client. Like redlock 5, for programs that name the type. */
 export type ClientExecutionResult =
   | { client: RedlockClient; vote: "for"; value: number }
   | { client: RedlockClient; vote: "against"; error: Error };
 
-/** What `release` resolves with. */
+/** The result of `release`. */
 export interface ExecutionResult {
-  /** One: calls wait to be told, and do not ask again and again. */
+  /** One attempt: calls wait for a message, and do not ask again and again. */
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 
-/** Another caller has the resource, or at least one of several; or the lock to extend has ended. As redlock 5 has it. */
+/** Another caller has the resource, or at least one of several, or the lock to extend has ended. Like redlock 5. */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
 
@@ -31,12 +31,12 @@ export class ResourceLockedError extends Error {
   }
 }
 
-/** An operation was not possible on a majority of the clients. As redlock 5 has it. */
+/** An operation was not possible on a majority of the clients. Like redlock 5. */
 export class ExecutionError extends Error {
   override readonly name = "ExecutionError";
   readonly attempts: readonly Promise<ExecutionStats>[];
 
-  /** @param attempts empty where nothing was asked */
+  /** @param attempts empty if no client was asked */
   constructor(message: string, attempts: readonly Promise<ExecutionStats>[] = [], options?: ErrorOptions) {
     super(message, options);
     showMessage(this);
@@ -44,10 +44,10 @@ export class ExecutionError extends Error {
   }
 }
 
-/** What the methods of redlock 4 reject with, and those of its locks. Its cause is the ExecutionError, which has the votes. */
+/** The error of the methods of redlock 4 and of its locks. Its cause is the ExecutionError with the votes. */
 export class LockError extends Error {
   override readonly name = "LockError";
-  /** One for a resource that was requested, 0 for any other; undefined for a release. */
+  /** 1 for a resource that was requested, 0 for any other; undefined for a release. */
   readonly attempts: number | undefined;
 
   constructor(message = "Failed to lock the resource.", attempts?: number, options?: ErrorOptions) {
@@ -56,14 +56,14 @@ export class LockError extends Error {
   }
 }
 
-/** @returns what throws a failure as redlock 4 does, and everything else as it is */
+/** @returns a function that throws a failure like redlock 4, and any other error unchanged */
 export function asLockError(message: string, attempts?: number): (error: unknown) => never {
   return (error) => {
     throw error instanceof ExecutionError ? new LockError(message, attempts, { cause: error }) : error;
   };
 }
 
-/** Enumerable, as redlock has it: JSON and loggers show it. */
+/** Enumerable, like redlock's: JSON and loggers show it. */
 function showMessage(error: Error): void {
   Object.defineProperty(error, "message", { enumerable: true });
 }

@@ -14,13 +14,13 @@ import type { RedlockMember } from "./clients.js";
 import { type Settings, waitMsOf } from "./settings.js";
 import { isHeldByRedlock, mayPass, type Votes } from "./votes.js";
 
-/** What one call has: one lease, or, with several clients, one for each resource. */
+/** The hold of one call: one lease or, with several clients, a lease for each resource. */
 export type HeldLeases = readonly Lease[];
 
-/** The holders of all that a call has, as its value. */
+/** The holders of all leases of a call, as the value of its lock. */
 export const holdersOf = (held: HeldLeases): string => held.map(({ holder }) => holder).join(", ");
 
-/** So long several servers are asked again of which a majority does not answer: their clients may not have connected yet. */
+/** How long several servers are asked again if a majority does not answer: their clients may not have connected yet. */
 const PATIENCE_MS = 1_000;
 
 /**
@@ -60,7 +60,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
   const held: Lease[] = [];
   try {
     for (const lock of locks) held.push(await lock.lock(options));
-    // The first ones have waited for the last one, and may have been lost meanwhile.
+    // The first leases have waited for the last lease, and may have been lost meanwhile.
     for (const lease of held) lease.assertHeld();
     const { leaseMs } = options;
     if (leaseMs !== undefined) await Promise.all(held.slice(0, -1).map((lease) => lease.extend(leaseMs)));
@@ -71,7 +71,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
   }
 }
 
-/** With several clients one for each resource, in an order that all processes have: two calls never wait for each other. */
+/** With several clients, a lease for each resource, in an order that is the same in all processes: two calls never wait for each other. */
 function locksFor(members: readonly RedlockMember[], names: readonly string[]): readonly Lock[] {
   const [first, ...others] = members.map(({ holdfast }) => holdfast);
   if (first === undefined || names.length === 0) return [];
@@ -100,7 +100,7 @@ export async function giveBack(held: HeldLeases, votes: Votes): Promise<void> {
   else votes.fail(failed.reason);
 }
 
-/** Releases what another process, or another Redlock, has acquired. */
+/** Releases a lock that another process, or another Redlock, has acquired. */
 export async function giveBackOf(
   value: string,
   resources: readonly string[],
@@ -122,7 +122,7 @@ export async function giveBackOf(
   );
 }
 
-/** Frees a lock if exactly that call has it. @throws as `inspect` and `forceUnlock` of a client */
+/** Frees a lock if its holder is exactly that call. @throws as `inspect` and `forceUnlock` of a client */
 async function freeFrom(
   holders: readonly string[],
   name: string,
@@ -134,7 +134,7 @@ async function freeFrom(
   return (await holdfast.forceUnlock(seen)) === "released";
 }
 
-/** For how long all that a call has may be trusted, in milliseconds. */
+/** For how long all leases of a call may be trusted, in milliseconds. */
 export function remainingMs(held: HeldLeases): number {
   return Math.min(...held.map((lease) => lease.remainingMs()));
 }

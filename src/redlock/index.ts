@@ -8,7 +8,7 @@ export {
   ResourceLockedError,
 } from "./errors.js";
 export { RedlockLock as Lock } from "./lock.js";
-// By its name as well, as @sesamecare-oss/redlock has it.
+// Also exported by name, like @sesamecare-oss/redlock.
 export { Redlock, Redlock as default } from "./redlock.js";
 export type { RedlockAbortSignal } from "./routine.js";
 export type { Settings } from "./settings.js";

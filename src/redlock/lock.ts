@@ -1,23 +1,23 @@
 import { refuseCallback } from "./arguments.js";
 import type { ExecutionResult, ExecutionStats } from "./errors.js";
 
-/** What a lock needs of the Redlock that it is of. */
+/** The members of a Redlock that its locks use. */
 export interface ReleasingRedlock {
   release(lock: RedlockLock): Promise<ExecutionResult>;
   extend(lock: RedlockLock, durationMs: number): Promise<RedlockLock>;
   unlock(lock: RedlockLock): Promise<void>;
 }
 
-/** Locked resources. A lock can be rebuilt from its parts, even in another process, and released there. As redlock 5 has it. */
+/** Locked resources. A lock can be rebuilt from its parts, even in another process, and released there. Like redlock 5. */
 export class RedlockLock {
-  /** In logs, as redlock calls it. */
+  /** The name in logs, as in redlock. */
   static readonly name: string = "Lock";
   readonly redlock: ReleasingRedlock;
   readonly resources: string[];
-  /** The holder as stored in Redis, of several resources or clients all of them. */
+  /** The holder as stored in Redis; for several resources or clients, all holders. */
   readonly value: string;
   readonly attempts: readonly Promise<ExecutionStats>[];
-  /** Until when the lock may be trusted, in milliseconds since the Unix epoch; 0 once it is released or was extended. */
+  /** Until when the lock may be trusted, in milliseconds since the Unix epoch; 0 once it was released or extended. */
   expiration: number;
 
   constructor(
@@ -50,14 +50,14 @@ export class RedlockLock {
     return this.resources;
   }
 
-  /** As redlock 4 calls `release`. */
+  /** Redlock 4's name for `release`. */
   async unlock(...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "lock.unlock()");
     await this.redlock.unlock(this);
   }
 }
 
-/** A lock of redlock 4: its extension changes it, and its failures are LockErrors. */
+/** A lock of redlock 4: an extension changes the lock itself, and failures are LockErrors. */
 export class ChangingLock extends RedlockLock {
   extendedAs({ expiration }: RedlockLock): this {
     this.expiration = expiration;

@@ -10,14 +10,14 @@ import { type Routine, routineOf, signalOf } from "./routine.js";
 import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
 import { isAboutLock, Votes } from "./votes.js";
 
-/** In the words of redlock 5. */
+/** The terms of redlock 5. */
 const NO_QUORUM = "The operation was unable to achieve a quorum during its retry window.";
 const SHORTEST_WATCHDOG_MS = 1_000;
 const LONGEST_WATCHDOG_MS = 86_400_000;
 
 /**
- * The interface of redlock 5, and the promises of redlock 4, on the locks of holdfast: a program changes its import, and its locks exclude those
- * of processes that have not done so yet.
+ * The interface of redlock 5, and the promises of redlock 4, on the locks of holdfast: a program changes its import, and its locks exclude
+ * the locks of processes that still use redlock.
  *
  * @see docs/migrate/redlock.md
  */
@@ -30,7 +30,8 @@ export class Redlock extends EventEmitter {
   readonly #members: readonly RedlockMember[];
 
   /**
-   * @param clients one for each independent server or cluster. Each gets a Holdfast of its own, which ends with it; a Holdfast stands for itself
+   * @param clients one for each independent server or cluster. Each gets its own Holdfast, which ends with the client; a Holdfast is used
+   * directly
    * @param scripts not possible: TypeError
    * @throws Error without a client; TypeError
    */
@@ -41,25 +42,25 @@ export class Redlock extends EventEmitter {
     this.clients = new Set(clients);
     if (this.clients.size === 0)
       throw new Error("Redlock must be instantiated with at least one redis client.");
-    // Redlock 4 takes them among its options.
+    // Redlock 4 accepts these settings among its options.
     if (Object.keys({ ...settings, ...scripts }).some((name) => name.endsWith("Script")))
       throw new TypeError("holdfast/redlock runs its own scripts: they can not be replaced");
     this.settings = settingsOf(settings);
     this.#members = [...this.clients].map(memberOf);
   }
 
-  /** Ends the clients, as redlock does, and the connections that were opened beside them. Held locks stay until their durations are over. */
+  /** Ends the clients, like redlock, and the connections that were opened for them. Held locks stay until their durations are over. */
   async quit(...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "redlock.quit()");
     await Promise.all(this.#members.map((member) => member.quit()));
   }
 
   /**
-   * Locks all of some resources, or none. A resource by itself, outside of an array, is locked as `lock` of redlock 4 does.
+   * Locks all of some resources, or none. A single resource outside an array is locked as by `lock` of redlock 4.
    *
-   * @param durationMs after so many milliseconds the lock ends by itself
-   * @throws ExecutionError if they are not acquired in time, with a ResourceLockedError for each client on which others have them; Error,
-   * RangeError, TypeError, InvalidNameError
+   * @param durationMs after this many milliseconds the lock ends by itself
+   * @throws ExecutionError if they are not acquired in time, with a ResourceLockedError for each client on which another caller has them;
+   * Error, RangeError, TypeError, InvalidNameError
    */
   async acquire(
     resources: string | readonly string[],
@@ -72,9 +73,10 @@ export class Redlock extends EventEmitter {
   }
 
   /**
-   * Unlocks. A lock that has ended before is told as an event `error`, and with `strictRelease` by an ExecutionError, as redlock does always.
+   * Unlocks. A lock that had already ended emits an event `error`; with `strictRelease`, the call rejects with an ExecutionError, as
+   * redlock always does.
    *
-   * @throws ExecutionError when too few clients have answered: the lock ends by itself then
+   * @throws ExecutionError when too few clients have answered: the lock then ends by itself
    */
   async release(lock: RedlockLock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     refuseCallback(settings, "redlock.release(lock)");
@@ -98,7 +100,7 @@ export class Redlock extends EventEmitter {
   }
 
   /**
-   * Has a lock last for so many milliseconds from now on.
+   * Makes a lock last for this many milliseconds from now on.
    *
    * @returns the lock with its new expiration; the former one has expired
    * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
@@ -148,9 +150,9 @@ export class Redlock extends EventEmitter {
   }
 
   /**
-   * Runs a routine while all of the resources are locked: for as long as it takes. Its signal aborts when the lock is lost.
+   * Runs a routine while all of the resources are locked, however long it takes. Its signal aborts when the lock is lost.
    *
-   * @param durationMs for so many milliseconds at most the lock outlasts a process that has died; rounded as `watchdogMs` of a lock
+   * @param durationMs how long the lock outlasts a dead process at most, in milliseconds; rounded like `watchdogMs` of a lock
    * @throws what the routine throws; ExecutionError as `acquire`, and when the lock was lost before the routine has ended
    */
   async using<T>(resources: string | readonly string[], durationMs: number, routine: Routine<T>): Promise<T>;
@@ -193,7 +195,7 @@ export class Redlock extends EventEmitter {
     return value;
   }
 
-  /** As redlock 4 has it: a lock which its extension changes, and whose failures are LockErrors. */
+  /** Like redlock 4: an extension changes the lock itself, and failures are LockErrors. */
   async lock(
     resource: string | readonly string[],
     ttlMs: number,
@@ -233,7 +235,7 @@ export class Redlock extends EventEmitter {
     await this.release(lock).catch(unreleased(lock));
   }
 
-  /** Of redlock 4, for bluebird. @throws TypeError with what to write instead */
+  /** A method of redlock 4, for bluebird. @throws TypeError that names the replacement */
   disposer(): never {
     throw new TypeError(
       "holdfast/redlock has no disposers: write await redlock.using([resource], ttl, async (signal) => { … })",
@@ -294,7 +296,7 @@ export class Redlock extends EventEmitter {
   }
 }
 
-/** In the words of redlock 4. */
+/** The terms of redlock 4. */
 function unlocked(resources: readonly string[], { retryCount }: Settings): (error: unknown) => never {
   return asLockError(`Exceeded ${retryCount} attempts to lock the resource "${resources.join(",")}".`, 1);
 }

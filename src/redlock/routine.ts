@@ -1,7 +1,7 @@
 import type { HeldLeases } from "./holds.js";
 import type { Settings } from "./settings.js";
 
-/** The signal of a routine. As redlock 5 has it. */
+/** The signal of a routine. Like redlock 5. */
 export type RedlockAbortSignal = AbortSignal & {
   /** Why it has aborted. */
   error?: Error;
@@ -9,7 +9,7 @@ export type RedlockAbortSignal = AbortSignal & {
 
 export type Routine<T> = (signal: RedlockAbortSignal) => Promise<T>;
 
-/** What `using` is given behind the duration. @throws Error as redlock 5 does */
+/** The arguments of `using` behind the duration. @throws Error like redlock 5 */
 export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | undefined)[]): {
   readonly routine: Routine<T>;
   readonly given: Partial<Settings> | undefined;
@@ -20,7 +20,7 @@ export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | un
 }
 
 /**
- * A signal that aborts with the first of the leases that is lost. `end` has it abort no more.
+ * A signal that aborts when the first lease is lost. After `end` it aborts no more.
  *
  * @param lost makes the error of the signal from the reason of a lease
  */
@@ -37,7 +37,7 @@ export function signalOf(
   const abort = ({ target }: { readonly target: unknown }) => {
     end();
     signal.error = lost((target as AbortSignal).reason);
-    // Without a reason, as redlock does: what takes the signal, such as fetch, rejects with an AbortError then.
+    // Without a reason, like redlock: functions that take the signal, such as fetch, then reject with an AbortError.
     controller.abort();
   };
   for (const each of signals) each.addEventListener("abort", abort);

@@ -2,20 +2,26 @@ import { duration } from "../checks.js";
 
 /** The settings of a Redlock, which a single call can override. As in redlock 5, a value that is not a number counts as missing. */
 export interface Settings {
-  /** By so much of its duration a lock is believed to end earlier. Default: 0.01. */
+  /** A lock counts as ended earlier by this share of its duration. Default: 0.01. */
   readonly driftFactor: number;
   /**
-   * With `retryDelay`: a call waits for as long as so many of those pauses take, and sleeps until it is told that the lock is free. -1: for
-   * ever; 0: not at all. Default: 10.
+   * A call waits for this many pauses of `retryDelay`, and sleeps until a message says that the lock is free. -1: for ever; 0: not at all.
+   * Default: 10.
    */
   readonly retryCount: number;
   /** In milliseconds. While a real redlock has the lock, it is requested again at this interval, because redlock sends no message at its release. Default: 200. */
   readonly retryDelay: number;
-  /** So many milliseconds at most are added to, or taken from, each `retryDelay` that is slept through. Default: 100. */
+  /** At most this many milliseconds are added to, or taken from, each pause of `retryDelay`. Default: 100. */
   readonly retryJitter: number;
-  /** `using` refuses a duration that is not longer than that by 100 ms, and renews its lock otherwise: each third of the duration. In milliseconds. Default: 500. */
+  /**
+   * In milliseconds. `using` refuses a duration that does not exceed it by 100 ms. Apart from that it has no effect: `using` renews its
+   * lock every third of the duration. Default: 500.
+   */
   readonly automaticExtensionThreshold: number;
-  /** Whether the release of a lock that has ended before rejects, as that of redlock does. Not of redlock. Default: `false`, it is told as an event. */
+  /**
+   * Whether the release of a lock that had already ended rejects, as in redlock. Not a setting of redlock. Default: `false`, an event
+   * reports it.
+   */
   readonly strictRelease?: boolean;
 }
 
@@ -30,7 +36,7 @@ const NUMBERS = Object.keys(DEFAULTS) as readonly (keyof Settings)[];
 const FOR_EVER = -1;
 /** A thousand days: a longer duration means for ever. */
 const LONGEST_WAIT_MS = 1_000 * 86_400_000;
-/** Redis' clock has whole milliseconds, and so has that of the process. */
+/** The clocks of Redis and of the process have whole milliseconds. */
 const ROUNDING_MS = 2;
 
 export function settingsOf(given: Partial<Settings> | undefined, base: Settings = DEFAULTS): Settings {
@@ -39,7 +45,7 @@ export function settingsOf(given: Partial<Settings> | undefined, base: Settings 
   return { ...base, ...Object.fromEntries(numbers.map((name) => [name, given?.[name]])), strictRelease };
 }
 
-/** For how long a call waits, in milliseconds: as the tries of redlock take on average. */
+/** How long a call waits, in milliseconds: the average time of redlock's tries. */
 export function waitMsOf({ retryCount, retryDelay, retryJitter }: Settings): number {
   if (retryCount === FOR_EVER || retryCount === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const waitMs = Math.round(retryCount * meanPauseMs(retryDelay, retryJitter));
@@ -48,7 +54,7 @@ export function waitMsOf({ retryCount, retryDelay, retryJitter }: Settings): num
   return Math.max(0, waitMs || 0);
 }
 
-/** A pause that the jitter would make shorter than nothing is none, so that a jitter above the delay makes them longer on average. */
+/** A pause cannot be negative, so a jitter above the delay makes pauses longer on average. */
 function meanPauseMs(delayMs: number, jitterMs: number): number {
   return jitterMs > Math.abs(delayMs) ? (delayMs + jitterMs) ** 2 / (4 * jitterMs) : delayMs;
 }
@@ -57,7 +63,7 @@ export function driftMsOf({ driftFactor }: Settings, durationMs: number): number
   return Math.round(driftFactor * durationMs) + ROUNDING_MS;
 }
 
-/** @throws Error, as redlock 5 does; RangeError, TypeError */
+/** @throws Error, like redlock 5; RangeError, TypeError */
 export function checkDuration(ms: number): void {
   if (Math.floor(ms) !== ms) throw new Error("Duration must be an integer value in milliseconds.");
   duration("duration", ms, 1);

@@ -14,7 +14,7 @@ import { isOver as isEnded } from "../runtime/command-failures.js";
 import type { RedlockClient, RedlockMember } from "./clients.js";
 import { type ExecutionStats, ResourceLockedError } from "./errors.js";
 
-/** What the clients have said to one operation. */
+/** The answers of the clients to one operation. */
 export class Votes {
   readonly #members: readonly RedlockMember[];
   readonly #resources: number;
@@ -26,7 +26,7 @@ export class Votes {
     this.#resources = resources;
   }
 
-  /** One operation: it is not tried again and again. */
+  /** One operation. It is not retried. */
   get attempts(): readonly Promise<ExecutionStats>[] {
     const membershipSize = this.#members.length;
     const stats = {
@@ -46,7 +46,7 @@ export class Votes {
     return this.#for.size >= this.#quorum;
   }
 
-  /** Whether those that are against only have the lock no more. */
+  /** Whether the only votes against are from clients that no longer have the lock. */
   get areOver(): boolean {
     return this.#for.size + this.errors.filter(isOver).length >= this.#quorum;
   }
@@ -71,7 +71,7 @@ export class Votes {
     }
   }
 
-  /** @returns false for what the caller did wrong */
+  /** @returns false for a mistake of the caller */
   fail(error: unknown): boolean {
     if (error instanceof QuorumError) this.#failAll(error);
     else if (!isOfServers(error)) return false;
@@ -79,7 +79,7 @@ export class Votes {
     return true;
   }
 
-  /** The lock to extend has ended. If its key is gone from Redis, redlock reports that as locked, too. */
+  /** The lock to extend has ended. If the key is gone from Redis, redlock reports it as locked, too. */
   lose(error: unknown): void {
     const isGone = error instanceof LeaseLostError && ["stolen", "expired"].includes(error.reason);
     const cause = isGone || error instanceof NotHeldError ? this.#locked(error) : error;
@@ -91,7 +91,7 @@ export class Votes {
   }
 
   #failAll({ acquired, failures }: QuorumError): void {
-    /** They do not say of which server they are. */
+    /** These errors do not name their server. */
     const others = failures.filter((each) => !(each instanceof UnavailableError));
     const isLocked = acquired + failures.length < this.#members.length;
     for (const member of this.#members) {
@@ -128,7 +128,7 @@ export function mayPass(error: unknown): boolean {
   return isOfServers(error) && !(error instanceof WaitTimeoutError || error instanceof ClientClosedError);
 }
 
-/** Whether a vote is about the lock, and not about the server. */
+/** Whether a vote is about the lock, not about the server. */
 export function isAboutLock(error: unknown): boolean {
   return error instanceof ResourceLockedError || isOver(error);
 }

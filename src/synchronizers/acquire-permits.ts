@@ -65,7 +65,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   #inCallersContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   available: InVain["available"];
   readonly #come: PermitsResult<Granted, T>;
-  /** Decides when permits are saved up for the call; undefined if it wants only one permit, or may not wait. */
+  /** Decides when permits are saved up for the call; undefined if the call wants only one permit, or may not wait. */
   readonly #turns: SavingTurns | undefined;
   /** The latest attempt that may have had permits saved up, even if it was not answered. */
   #saving: PermitCommand | undefined;
@@ -101,7 +101,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Other calls have to do without the permits that are saved up for this call, or left to it because it was told its turn. */
+  /** Other calls cannot take the permits that are saved up for this call, or left to it because it was told its turn. */
   get goesFirst(): boolean {
     return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }
@@ -119,7 +119,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return begun;
   }
 
-  /** Called once for each call. A call that has not asked is behind others. */
+  /** Called once for each call. A call that has not asked waits behind other calls. */
   #tellContended(): void {
     const tell = this.#inCallersContext;
     this.#inCallersContext = undefined;
@@ -148,8 +148,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   /**
-   * The command was not sent: its time is up, it was cancelled, or its server answers no command. A wake-up that it has used goes to the
-   * next in line.
+   * The command was not sent: the call's time is up, it was cancelled, or its server does not answer. A wake-up that the call has used goes
+   * to the next call in line.
    */
   dismissed(error?: UnavailableError): void {
     if (error !== undefined) {
@@ -172,7 +172,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.available = answer.exists === 0 ? "unset" : answer.available;
         this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
-        // Others were faster after a message to all waiters, or are known to wait: from now on a release wakes one of them.
+        // Other clients were faster after a message to all waiters, or are known to wait: from now on a release wakes one of them.
         if (this.line && (this.news === "message" || (command.queued && answer.waiting)))
           joinPermitQueue(this.count, this.permits, this.line);
         // A copy that is still under way may yet be granted.
@@ -188,7 +188,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
 
   /**
    * If all calls of the line have given up meanwhile, the question may have put the line back into the queue that it had left. If other
-   * calls have joined the line, it may wait without a place: the next call asks for one.
+   * calls have joined the line, the line may wait without a place in the queue: the next call asks for a place.
    */
   #standsBy({ status, waiting = 0 }: Decided<PermitDecision>, takesNoPlace: boolean): void {
     const { count, line } = this;

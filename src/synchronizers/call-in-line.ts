@@ -7,8 +7,8 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Count } from "./count.js";
 
 /**
- * The states of a call, like those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, it has
- * what it wants; `over`, its time is up, or it may not wait; `cancelled`, `failed`.
+ * The states of a call, like those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, its
+ * demand is met; `over`, its time is up, or it may not wait; `cancelled`, `failed`.
  */
 type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "failed";
 
@@ -24,7 +24,7 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** The line in which it waits; undefined if it asks only once. */
   protected line: WaitLine | undefined;
-  /** How many commands were sent for it that may have had an effect. */
+  /** How many commands that may have had an effect were sent for it. */
   attempts = 0;
   /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
@@ -48,12 +48,12 @@ export abstract class CallInLine<T> {
   /** The result of a call that was neither cancelled nor failed. Runs in the caller's async context. */
   protected abstract come(): Promise<T> | T;
 
-  /** It was cancelled while its question is under way. */
+  /** The call was cancelled while its question is under way. */
   protected abandon(): void {
     // A question that only reads has no effect.
   }
 
-  /** It has ended and left the line. Runs in the caller's async context. */
+  /** The call has ended and left the line. Runs in the caller's async context. */
   protected left(): void {
     // Nothing to do.
   }
@@ -125,7 +125,7 @@ export abstract class CallInLine<T> {
     if (this.isAsking) this.#end("entered");
   }
 
-  /** Its demand cannot be met now. */
+  /** The demand cannot be met now. */
   protected refused(): void {
     if (!this.isAsking) return;
     this.waiter.onCancel = undefined;
@@ -133,7 +133,7 @@ export abstract class CallInLine<T> {
     else this.#awake();
   }
 
-  /** An unavailable server fails all calls of the line. Otherwise, the wake-up that the call has used goes to the next in line. */
+  /** An unavailable server fails all calls of the line. Otherwise, the wake-up that the call has used goes to the next call in line. */
   failed(error: unknown): void {
     const { line, waiter } = this;
     if (!this.isAsking && this.#state !== "waiting") return;
@@ -153,7 +153,7 @@ export abstract class CallInLine<T> {
   }
 
   /**
-   * Its time is up, or it may not wait. It reports that there was nothing for it only if Redis has said so, to it or to its line, since it
+   * The call's time is up, or it may not wait. It reports an unmet demand only if Redis has refused the call or its line since the call
    * began. Otherwise it waits for such an answer, one command timeout at most, and then fails.
    */
   protected giveUp({ waitsOn = true }: { readonly waitsOn?: boolean } = {}): void {
@@ -169,7 +169,7 @@ export abstract class CallInLine<T> {
     }
   }
 
-  /** The caller hears of it at once, whatever is under way. */
+  /** The caller learns of it at once, even if a command is under way. */
   readonly #cancelled = (): void => {
     this.abandon();
     this.line?.wake();

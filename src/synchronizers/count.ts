@@ -123,13 +123,13 @@ function unknownAfterAll(error: unknown): unknown {
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
-/** How far a change that others wait for is pursued. */
+/** How persistently to make a change that other calls wait for. */
 interface Persistence<Status> {
-  /** Whether it is repeated in the background if Redis does not answer or refuses. Default: false. */
+  /** Whether the change is repeated in the background if Redis does not answer or refuses. Default: false. */
   readonly goesOn?: boolean;
-  /** Runs in the background after a decision that the caller does not hear of. Does not reject. */
+  /** Runs in the background after a decision that the caller does not learn. Does not reject. */
   readonly after?: (status: Status) => Promise<void>;
-  /** How it looks into the queue of the clients that wait for permits; undefined: not at all. */
+  /** How the change looks into the queue of the clients that wait for permits; undefined: not at all. */
   readonly looks?: LookIntoQueue | undefined;
 }
 
@@ -155,7 +155,7 @@ export async function change<Input, Told extends Decision>(
     const { waiting = -1 } = decided;
     if (waiting > 0) count.client.lines.wasHeard(count.channel);
     else if (waiting === 0 && looks !== undefined) count.client.lines.hasLeft(count.channel, looks);
-    // A replica that takes over must know of it too.
+    // A replica that takes over must know of the decision, too.
     if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
     else request.end(decided.repeated ? "copies" : "answer");
     return decided;

@@ -33,7 +33,7 @@ export interface PermitSource<Granted> {
   enter(lot: Lot, answer: GrantedPermits): Granted | undefined;
   /** Gives back permits that no caller has received. */
   giveBack(granted: Granted): Promise<void>;
-  /** How events describe them. */
+  /** The permits, as events describe them. */
   describe(granted: Granted): string | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Asker {
   failed(error: unknown): void;
 }
 
-/** One attempt to take permits: a request of its own, which can also take back what it was granted. */
+/** One attempt to take permits: a request of its own, which can also take back its granted permits. */
 export class PermitCommand implements Patience {
   readonly script: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly patience: Patience = this;
@@ -109,20 +109,20 @@ export class PermitCommand implements Patience {
     asker.failed(error);
   }
 
-  /** Its outcome is known. @param left as for {@link OpenRequest.end} */
+  /** The outcome is known. @param left as for {@link OpenRequest.end} */
   end(left: "nothing" | "answer" | "copies"): void {
     this.#request.end(left);
   }
 
-  /** Makes Redis take back what it has granted, or refuse a copy that is still to come. Runs in the background. */
+  /** Makes Redis take back the granted permits, or refuse a copy of the request that is still to come. Runs in the background. */
   takeBack(request: OpenRequest = this.#request): void {
     persist(this.#asker.source.count, request, () => this.#cancel(request));
   }
 
-  /** Takes it back at once if possible. Never rejects. */
+  /** Takes the permits back at once if possible. Never rejects. */
   async takeBackNow(): Promise<void> {
     await this.#cancel(this.#request, { replicated: false }).catch(() => undefined);
-    // A replica may still have it and take over: it must be told as well.
+    // A replica may still have the grant and take over, so the replica must get the change as well.
     this.takeBack();
   }
 

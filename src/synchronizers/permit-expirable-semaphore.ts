@@ -114,7 +114,7 @@ export interface PermitExpirableSemaphore {
 
   /**
    * Makes leases end `leaseMs` from now, also those of permanent permits: all of them, or none. `Permits` of this client with these ids
-   * know their new end at once. Other processes are not told: they trust a lease that is shortened here for too long.
+   * know their new end at once. Other processes are not told: if the lease becomes shorter, they trust it for too long.
    * @returns false if one of the ids is unknown or its lease has ended; then no other was changed
    */
   updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;
@@ -231,7 +231,7 @@ export class LeasingSemaphore
       }));
       for (const [hold, doubt] of doubts) {
         const isWhole = hold.ids.every((id) => ids.includes(id));
-        // If only some permits of a hold have a longer lease now, the others still have theirs.
+        // If only some permits of a hold have a longer lease now, the others still have the old lease.
         if (status === "absent" || (!isWhole && leaseMs >= hold.terms.leaseMs)) hold.notRelet(doubt);
         else if (isWhole) hold.relet(doubt);
       }
@@ -298,7 +298,7 @@ export class LeasingSemaphore
     events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
   }
 
-  /** Permits that are no longer trusted may still be stored: released now, they do not keep others waiting until their lease ends. */
+  /** Permits that are no longer trusted may still be stored: released now, they do not keep other calls waiting until their lease ends. */
   #giveUp(hold: PermitHold): void {
     if (hold.dismissed) return;
     hold.dismissed = true;

@@ -1,7 +1,7 @@
 import { checkCount } from "../checks.js";
 import { environment } from "../environment.js";
 
-/** A script for more at once would hold up the server. */
+/** A script for more permits at once would block the server. */
 export const MOST_AT_ONCE = 1_000;
 const ID_BYTES = 16;
 const ID = new RegExp(`^[0-9a-f]{${2 * ID_BYTES}}$`);

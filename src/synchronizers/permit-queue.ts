@@ -4,8 +4,8 @@ import type { WaitLine } from "../runtime/wait-line.js";
 import type { Count } from "./count.js";
 
 /**
- * How one client's calls for the same number of permits ask if others are known to wait as well.
- * @returns undefined if none are known
+ * How one client's calls for the same number of permits ask if other clients are known to wait as well.
+ * @returns undefined if no others are known
  * @see docs/internals/waiting-queue.md#the-queue-of-a-semaphore
  */
 export function askingLine(

@@ -4,7 +4,7 @@ import { type Count, change, type Decided } from "./count.js";
 
 /**
  * Gives permits back, all or none; repeated in the background if Redis does not answer or refuses.
- * @param after runs in the background after a decision that the caller does not hear of
+ * @param after runs in the background after a decision that the caller does not learn
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export function releasePermits(
@@ -34,9 +34,9 @@ export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): P
 }
 
 /**
- * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. If the caller does not hear the outcome,
- * these leases have given up their permits, and no other call releases them. So they are given back in the background even if others of the
- * ids are gone.
+ * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. If the caller does not learn the
+ * outcome, these leases have given up their permits, and no other call releases them. So the permits are given back in the background even
+ * if others of the ids are gone.
  */
 export function releaseByIds(count: Count, ids: readonly string[]): Promise<Decided<PermitRelease>> {
   const { permits } = count.client;

@@ -1,16 +1,17 @@
 import type { Waiter } from "../runtime/waiter.js";
 
-/** After a call has waited this long for several permits, permits are saved up for it. */
+/** A call that has waited this long for several permits gets permits saved up for it. */
 const SAVES_AFTER_MS = 1_000;
-/** Permits are saved up no longer than this for a call that does not ask again. */
+/** If a call does not ask again, its permits stay saved up for this time at most. */
 const SAVE_MS = 3_000;
 /** How often the call asks again: two of its commands may be lost. */
 export const ASKS_EACH_MS: number = SAVE_MS / 3;
 
 /**
  * When permits are saved up for one call. It takes turns: saving lasts as long as the call had waited before, and then pauses for twice
- * that time. For as long as the latest turn was, Redis then saves nothing up for any call. So calls for few permits cannot keep this call
- * out; it cannot keep them out for ever if there are never enough permits; and similar calls have their turns in between.
+ * that time. During the first part of the pause, which is as long as the latest turn, Redis does not save up permits for any call. So calls
+ * for few permits cannot keep this call out. If there are never enough permits, this call cannot keep them out for ever. Similar calls have
+ * their turns in between.
  */
 export class SavingTurns {
   readonly #waiter: Waiter;
@@ -22,7 +23,7 @@ export class SavingTurns {
     this.#waiter = waiter;
   }
 
-  /** How long to save permits up, from now on. */
+  /** How long to save up permits, from now on. */
   get saveMs(): number {
     const { waitedMs } = this.#waiter;
     if (waitedMs < this.#savesFromMs) return 0;

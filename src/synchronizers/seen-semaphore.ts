@@ -21,12 +21,12 @@ interface SeenSemaphore {
 
 /** The permits to release by force. */
 export interface ForceReleaseOptions {
-  /** Their ids, at most 1,000; each must be among the seen ones. */
+  /** Their ids, at most 1,000; each must be among the seen ids. */
   readonly ids: readonly string[];
 }
 
 /**
- * The outcome for seen permits. `released`: available again; `absent`: none was taken any more; `changed`: some were not, and nothing was
+ * The outcome for seen permits. `released`: available again; `absent`: all were back already; `changed`: some were back, and nothing was
  * done.
  */
 export type ForceReleaseOutcome = "released" | "absent" | "changed";

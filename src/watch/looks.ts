@@ -1,9 +1,9 @@
 import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.js";
 
 /**
- * Flags of a held lock. `stale`: each holder's client is gone, none reports a fixed lease, and the TTL was seen to fall for
- * longer than a watchdog needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never falls by itself; `fixed`,
- * no watchdog renews it; `max-hold`, its holder may not have it for longer than its `maxHoldMs`.
+ * Flags of a held lock. `stale`: each holder's client is gone, none reports a fixed lease, and the TTL was seen to fall for longer than a
+ * watchdog needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never ends by
+ * itself; `fixed`, it is not renewed by a watchdog; `max-hold`, `maxHoldMs` limits its hold.
  */
 export type LockFlag = "stale" | "leaked" | "no-ttl" | "fixed" | "max-hold";
 
@@ -13,14 +13,14 @@ export interface WatchedLock extends ListedLock {
 }
 
 /**
- * What became of a lock between two looks: `taken`, it was free or not there; `freed`; `handed-over`, it has other holders; `queue`, other
- * calls wait for it; `lost`, a client tells that it has lost a hold; `stale`, as the flag.
+ * The change of a lock between two looks: `taken`, it was free or absent; `freed`; `handed-over`, it has other holders; `queue`, other
+ * calls wait for it; `lost`, a client reports the loss of a hold; `stale`, as the flag.
  */
 export interface LockChange {
   readonly type: "taken" | "freed" | "handed-over" | "queue" | "lost" | "stale";
   readonly key: string;
   readonly name: string;
-  /** The holders now, and at the look before. */
+  /** The holders now, and at the previous look. */
   readonly holders: readonly ListedHolder[];
   readonly before: readonly ListedHolder[];
   /** How many calls wait. */
@@ -36,27 +36,30 @@ interface LookResult {
   readonly presenceIsUnwell: boolean;
 }
 
-/** A watchdog of 30 s raises the TTL each 10 s; any raises it each third of its lease. */
+/** A watchdog of 30 s raises the TTL every 10 s; any watchdog raises it every third of its lease. */
 const RENEWAL_MS = 11_000;
 const RENEWALS_A_LEASE = 3;
 /** A renewal takes a while. */
 const LATE_MS = 1_000;
 
 /**
- * For how long a TTL has to be seen to fall, from that value on, until no watchdog can be renewing it.
- * @param ttlMs as it was first seen: the lease of the watchdog has at least that length, and the next renewal comes within a third of it
+ * How long a TTL must fall from its first value until it is sure that no watchdog renews it.
+ * @param ttlMs the first value: the lease of a watchdog has at least that length, and the next renewal comes within a third of it
  */
 export function staleAfterMs(ttlMs: number): number {
   return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);
 }
 /** How much higher a TTL may be than the rest of the previous one, because it is read over a network. */
 const TOLERANCE_MS = 500;
-/** A loss of the same lock by the same client is the one before, when it seems to have happened so much later: looks and beats take a while. */
+/**
+ * Two reports of a loss, of the same lock by the same client, are the same loss if their times differ by no more than this: looks and beats
+ * take a while.
+ */
 const SAME_LOSS_MS = 2_000;
-/** A client is gone after so many beats; those that fall silent within that time do so at once. */
+/** A client is gone after this many beats. Clients that fall silent within that time fell silent together. */
 const BEATS = 3;
 
-/** A TTL that has only fallen since it was first seen. */
+/** A TTL that has only fallen since the first look. */
 interface Fall {
   readonly holders: string;
   readonly sinceMs: number;
@@ -70,10 +73,10 @@ interface Fall {
 export class Looks {
   #before: ReadonlyMap<string, WatchedLock> | undefined;
   #falls: ReadonlyMap<string, Fall> = new Map();
-  /** Losses that were told, by client, key and reason, with the time at which they happened. */
+  /** The losses that were already reported, by client, key and reason, with their times. */
   #losses = new Map<string, number>();
 
-  /** @param nowMs on any clock that never jumps */
+  /** @param nowMs the time on any clock that never jumps */
   seen(found: readonly ListedLock[], fleet: Fleet, nowMs: number): LookResult {
     const presenceIsUnwell = isUnwell(fleet.clients);
     const capped = cappedHolds(fleet.clients);
@@ -107,7 +110,7 @@ export class Looks {
     return { holders: names, sinceMs: nowMs, neededMs: staleAfterMs(ttlMs), ttlMs, atMs: nowMs };
   }
 
-  /** The losses that clients tell of and that were not told yet. */
+  /** The losses that clients report and that are not in the result yet. */
   #lost(clients: Fleet["clients"], now: ReadonlyMap<string, WatchedLock>, nowMs: number): LockChange[] {
     const losses = new Map<string, number>();
     const told = clients.flatMap(({ id, lost }) =>
@@ -173,14 +176,14 @@ function flagsOf(
   return flags;
 }
 
-/** Their keys stay when all permits are back. */
+/** The keys of semaphores stay when all permits are back. */
 const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
   "semaphore",
   "permit-expirable-semaphore",
   "count-down-latch",
 ]);
 
-/** Holders of JVMs tell nothing of themselves, and so are never gone. A fixed lease falls whether its holder lives or not. */
+/** JVMs do not report, so their holders are never gone. The TTL of a fixed lease falls, whether its holder is alive or not. */
 function areGone({ holders }: ListedLock): boolean {
   return (
     holders.length > 0 &&
@@ -207,12 +210,12 @@ function holdName(key: string, holder: string): string {
   return JSON.stringify([key, holder]);
 }
 
-/** In a small fleet a few processes end together, as when their machine does. */
+/** In a small fleet a few processes end together, for example with their machine. */
 const MANY = 3;
 
 /**
- * Whether more than half of the processes of a group, and three at least, fell silent at once, as they do when the server of their presence is
- * lost. The clients of one process die together.
+ * Whether more than half of the processes of a group, and three at least, fell silent together, which happens when the server of their
+ * presence is lost. The clients of one process die together.
  */
 function isUnwell(clients: readonly ClientPresence[]): boolean {
   const there = new Set(clients.filter(({ state }) => state === "there").map(processOf));

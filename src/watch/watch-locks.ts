@@ -3,21 +3,21 @@ import type { FindLocksOptions, Fleet, Holdfast, ListedLock } from "../index.js"
 import { type LockChange, Looks, type WatchedLock } from "./looks.js";
 import { type WatchOptions, type WatchSettings, watchSettings } from "./watch-options.js";
 
-/** What one look at all locks has shown. */
+/** The result of one look at all locks. */
 export interface LocksSeen {
   /** On the server's clock, in milliseconds since the Unix epoch. */
   readonly atMs: number;
   readonly locks: readonly WatchedLock[];
-  /** What differs from the look before. Nothing at the first look. */
+  /** The differences from the previous look. Empty at the first look. */
   readonly changes: readonly LockChange[];
   readonly fleet: Fleet;
-  /** True when so many clients fell silent at once that presence itself must have failed: nothing is told to be stale. */
+  /** True when so many clients fell silent at once that presence itself must have failed: no lock is reported as stale. */
   readonly presenceIsUnwell: boolean;
   /** How many keys a scan has left out, as their names are not UTF-8. */
   readonly unreadable: number;
 }
 
-/** The methods of a client that are used. */
+/** The methods of a client that watching uses. */
 interface WatchedClient extends Pick<Holdfast, "fleet"> {
   locks(options: FindLocksOptions): FoundLocks;
 }
@@ -28,8 +28,8 @@ type FoundLocks = AsyncIterable<ListedLock> & { readonly unreadable?: number };
 const SHARE = 0.1;
 
 /**
- * Reads the locks that are held or waited for repeatedly, and reports the changes. A lock that is taken and freed between two
- * looks is not seen. It ends with the loop over it, and sends nothing any more after that.
+ * Reads the locks that are held or waited for repeatedly, and reports the changes. A lock that is taken and freed between two looks is not
+ * seen. It ends with the loop over it, and sends nothing after that.
  * @throws TypeError, RangeError at once; in the loop what `locks` and `fleet` throw
  */
 export function watchLocks(holdfast: WatchedClient, options: WatchOptions = {}): AsyncIterable<LocksSeen> {
@@ -53,7 +53,7 @@ async function* watch(
     const nowMs = clock.monotonicMs();
     const { unreadable = 0 } = all;
     yield { atMs: fleet.atMs, fleet, unreadable, ...looks.seen(locks, fleet, nowMs) };
-    // Where the signal aborts meanwhile, the next look rejects with its reason.
+    // If the signal aborts meanwhile, the next look rejects with its reason.
     await pause(clock, Math.max(everyMs, (nowMs - startMs) / SHARE), signal);
   }
 }

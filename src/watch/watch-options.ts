@@ -2,15 +2,15 @@ import { checkCount, checkObject, checkSignal, known, refuseUnknown } from "../c
 import { type Clock, systemClock } from "../clock.js";
 import type { FindLocksOptions, LockSource } from "../index.js";
 
-/** How locks are looked at again and again. */
+/** How to look at locks again and again. */
 export interface WatchOptions extends Pick<FindLocksOptions, "match" | "group" | "limit" | "maxKeys"> {
-  /** How long to wait from the end of one look to the next, in milliseconds, from 500 to 60 000. Default: 2 000. */
+  /** The pause between two looks, in milliseconds, from 500 to 60 000. Default: 2 000. */
   readonly everyMs?: number;
-  /** Where names are looked for. Default: `["presence", "channels"]`. */
+  /** Where to look for names. Default: `["presence", "channels"]`. */
   readonly sources?: readonly LockSource[];
   /** Ends the loop with its reason. */
   readonly signal?: AbortSignal;
-  /** Time; a fake one for tests. Default: that of the process. */
+  /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock;
 }
 

@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { addConnectionOptions, type ConnectionOptions } from "./connection/settings.js";
 import type { Output, OutputOptions } from "./output.js";
 
-/** What a command is given besides its own arguments. */
+/** What a command gets besides its own arguments. */
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
@@ -22,12 +22,12 @@ export interface Input {
   pause(): unknown;
 }
 
-/** The options that each command has. */
+/** The options that all commands share. */
 export interface CommonOptions extends ConnectionOptions, OutputOptions {}
 
 /**
  * A command with the options of its connection and its output.
- * @param own its own options, which help tells first
+ * @param own its own options, which help lists first
  */
 export function command(name: string, summary: string, own: readonly Option[] = []): Command {
   const made = new Command(name).summary(summary).description(summary);
@@ -42,8 +42,8 @@ export function command(name: string, summary: string, own: readonly Option[] = 
   return made;
 }
 
-/** Does what a command is for. @returns the exit code @throws Failure, or what holdfast throws */
+/** The work of a command. @returns the exit code @throws Failure, or an error of holdfast */
 export type Action<O> = (context: Context, options: O, ...args: string[]) => Promise<number>;
 
-/** Makes an action what commander calls. */
+/** Turns an action into the callback that commander calls. */
 export type Act = <O extends CommonOptions>(action: Action<O>) => (...given: unknown[]) => Promise<void>;

@@ -1,22 +1,22 @@
 import { mistake } from "./failure.js";
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-/** The longest duration that holdfast takes. */
+/** The longest duration that holdfast accepts. */
 const MOST_MS = 10 * 365 * 24 * 3_600_000;
 
 interface Bounds {
   readonly atLeastMs?: number;
   /** Default: ten years. */
   readonly atMostMs?: number;
-  /** Whether `forever` is one. */
+  /** Whether `forever` is allowed. */
   readonly endless?: boolean;
 }
 
 /**
- * Reads `500ms`, `30s`, `1.5m`, `2h` and, where it is allowed, `forever`.
- * @param option as it is typed, for messages
+ * Reads `500ms`, `30s`, `1.5m`, `2h` and, if allowed, `forever`.
+ * @param option the option as it is typed, for messages
  * @returns whole milliseconds; Infinity for `forever`
- * @throws Failure for a number without a unit, and for all else
+ * @throws Failure for a number without a unit, and for any other text
  */
 export function readDuration(
   option: string,
@@ -39,7 +39,7 @@ export function readDuration(
   return ms;
 }
 
-/** As {@link readDuration} reads it, in the largest unit that it is whole in. */
+/** In the form that {@link readDuration} reads, in the largest unit that needs no fraction. */
 export function writeDuration(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return "forever";
   for (const unit of ["h", "m", "s"] as const)
@@ -47,7 +47,7 @@ export function writeDuration(ms: number): string {
   return `${Math.round(ms)}ms`;
 }
 
-/** For people, to two digits at least: `850 ms`, `41 s`, `12 min`, `3 h`, `2 d`. */
+/** For people, with at least two digits: `850 ms`, `41 s`, `12 min`, `3 h`, `2 d`. */
 export function tellDuration(ms: number): string {
   const wholeMs = Math.max(0, Math.round(ms));
   if (wholeMs < 1_000) return `${wholeMs} ms`;

@@ -1,7 +1,10 @@
-/** What the exit code of each command says. From 64 on as sysexits.h has them, which flock(1) uses as well. */
+/** The meanings of exit codes. From 64 on they follow sysexits.h, like flock(1). */
 export const exitCodes = {
   ok: 0,
-  /** `doctor`: a check failed. `show --exit-code`: it is free. `unlock`, `release`, `semaphore`: nothing was done, as it is held by others, or changed meanwhile. */
+  /**
+   * `doctor`: a check failed. `show --exit-code`: the lock is free. `unlock`, `release`, `semaphore`: nothing was done, because others hold
+   * the lock, or it changed meanwhile.
+   */
   no: 1,
   /** The command line is wrong; nothing was sent to Redis. */
   usage: 64,

@@ -16,18 +16,18 @@ export function failureOf(error: unknown): Failure {
   return as(exitCodes.software, `this is a bug of holdfast, please report it:\n${stack}`);
 }
 
-/** Whether one server was asked, and turns out to be a node of a cluster. */
+/** Whether one server was addressed, and is a node of a cluster. */
 function isMoved({ cause }: UnavailableError): boolean {
   return cause instanceof ServerReplyError && cause.code === "MOVED";
 }
 
-/** The library tells programs which client to make. */
+/** The library's message tells programs which client to make. */
 function toCluster({ server }: UnavailableError): string {
   const url = server.replace(/^(rediss?):\/\/([^/]*).*$/, "$1+cluster://$2");
   return `${server}: it is a node of a cluster: address the cluster, as in --url ${url}`;
 }
 
-/** Whether Redis has refused something that the user has no right to; a script's refusal is worded otherwise than a command's. */
+/** Whether Redis has refused for a missing right. The refusal of a script has other words than the refusal of a command. */
 export function lacksRight(error: unknown): boolean {
   return error instanceof Error && /NOPERM|can't run this command|ACL failure in script/.test(error.message);
 }

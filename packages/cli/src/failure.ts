@@ -1,6 +1,6 @@
 import { exitCodes } from "./exit-codes.js";
 
-/** A command cannot do what it was asked for, for a reason that is told as it is, without a stack. */
+/** A command cannot do its work. The reason is printed unchanged, without a stack. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly exitCode: number;

@@ -1,8 +1,8 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Does what goes on until it is ended from outside: by Ctrl-C, or by a signal that asks the process to end.
- * @returns undefined where it was ended so
+ * Runs work that ends only from outside: by Ctrl-C, or by a signal that asks the process to end.
+ * @returns undefined if it was ended so
  */
 export async function untilInterrupted<T>(
   work: (signal: AbortSignal, end: () => void) => Promise<T>,

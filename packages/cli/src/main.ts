@@ -7,24 +7,24 @@ import { titleOf } from "./title.js";
 const { env, stdout: out, stderr: err } = process;
 const args = process.argv.slice(2);
 const title = titleOf(args);
-// The title takes the place of the arguments as they were typed, which exec passes on byte for byte.
+// The title replaces the typed arguments, which exec reads byte for byte.
 if (title !== ["holdfast", ...args].join(" ")) process.title = title;
 out.on("error", (error: NodeJS.ErrnoException) => {
-  // As in `holdfast watch | head -1`: nothing reads on.
+  // As in `holdfast watch | head -1`: the reader has gone.
   if (error.code === "EPIPE") process.exit(exitCodes.ok);
   err.write(`holdfast: stdout can not be written to: ${error.message}\n`);
   process.exit(exitCodes.notWritten);
 });
 // The messages are lost, but the command still completes, and has its own exit code.
 err.on("error", () => undefined);
-// Node would print them in a form of its own. What the library warns of, `doctor` tells as its findings.
+// Node would print warnings in its own form. `doctor` reports the library's warnings as findings.
 process.removeAllListeners("warning");
 if (process.argv[2] !== "doctor") process.on("warning", ({ message }) => err.write(`holdfast: ${message}\n`));
 process.exitCode = await run(args, {
   env,
   out,
   err,
-  // To ask for stdin opens it.
+  // Accessing stdin opens it.
   get input() {
     return process.stdin;
   },

@@ -1,10 +1,10 @@
 import { styleText } from "node:util";
 import { hidden, plain, wrapped } from "./text/plain.js";
 
-/** How something is painted on a terminal. */
+/** How to paint text on a terminal. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** Where a stream of the process leads. */
+/** The target of a stream of the process. */
 export interface Stream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -39,7 +39,7 @@ export class Output {
     return this.#out.isTTY ? this.#out.columns : undefined;
   }
 
-  /** How many lines of it are seen at once. */
+  /** How many lines of the terminal are visible at once. */
   get rows(): number | undefined {
     return this.#out.isTTY ? this.#out.rows : undefined;
   }
@@ -53,13 +53,13 @@ export class Output {
     this.#out.write(`${text}\n`);
   }
 
-  /** The same for programs: an object in a line. What could move the cursor of a terminal is in it as an escape of JSON. */
+  /** The same for programs: an object in a line. Characters that could move the cursor of a terminal become JSON escapes. */
   json(value: unknown): void {
     const text = JSON.stringify(value, (_, held) => (typeof held === "bigint" ? String(held) : held));
     this.line(text.replace(hidden, jsonEscape));
   }
 
-  /** What controls a terminal. */
+  /** Characters that control a terminal. */
   raw(text: string): void {
     this.#out.write(text);
   }
@@ -70,7 +70,7 @@ export class Output {
     return () => void this.#out.off?.("resize", listener);
   }
 
-  /** Text as it is to look on stdout. */
+  /** Text in the form that stdout shows. */
   paint(style: Style, text: string): string {
     return this.#isColoured && this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text;
   }
@@ -80,17 +80,17 @@ export class Output {
     if (!this.isQuiet) this.complain(text);
   }
 
-  /** A line of record on stderr: unbroken, and printed even with `-q`. */
+  /** A line of record on stderr: never wrapped, and printed even with `-q`. */
   record(text: string): void {
     this.#err.write(`holdfast: ${plain(text)}\n`);
   }
 
-  /** Asks for something to be typed behind it. */
+  /** Prints a question. The user types behind it. */
   ask(text: string): void {
     this.#err.write(`holdfast: ${plain(text)} `);
   }
 
-  /** Says what went wrong. Text of strangers may be in it: names, and what Redis answers. */
+  /** Prints an error. It may contain text of strangers: names, and answers of Redis. */
   complain(text: string): void {
     const { isTTY, columns } = this.#err;
     const lines = `holdfast: ${text}`.split("\n").map(plain);

@@ -18,7 +18,7 @@ import { plain } from "./text/plain.js";
 import { unlockCommand } from "./unlock/unlock-command.js";
 import { watchCommand } from "./watch/watch-command.js";
 
-/** What of the process a command line uses. */
+/** The parts of the process that a command line uses. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly out: Stream;
@@ -34,12 +34,12 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   const act: Act =
     <O extends CommonOptions>(action: Action<O>) =>
     async (...given) => {
-      // commander hands over the arguments, the options and the command.
+      // commander passes the arguments, the options and the command.
       const options = given.at(-2) as O;
       const context: Context = {
         env: surroundings.env,
         output: new Output(surroundings, options),
-        // A command that does not ask for it leaves stdin as it is, for the programs that it starts.
+        // A command that does not use stdin leaves it unread, for the programs that it starts.
         get input() {
           return surroundings.input;
         },
@@ -108,7 +108,7 @@ function tellAbout(program: Command, topic: string | undefined, out: Stream): vo
 
 function complain(error: unknown, surroundings: Surroundings, options: OutputOptions): number {
   const output = new Output(surroundings, options);
-  // commander has told it already, and its own code for help and the version is 0.
+  // commander has already printed the error. Its own code for help and the version is 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const failure = error instanceof Failure ? error : failureOf(error);
   output.complain(failure.message);

@@ -1,4 +1,4 @@
-/** The command line as `ps` shall show it: without the logins of URLs. */
+/** The command line for `ps`, without the logins of URLs. */
 export function titleOf(args: readonly string[]): string {
   return [
     "holdfast",

@@ -6,22 +6,22 @@ import { getHoldfastToken } from "./tokens.js";
 
 type KeyNames = string | readonly string[];
 
-/** How a method is locked: `waitMs` or `onBusy` has to be given. */
+/** How to lock a method: `waitMs` or `onBusy` is required. */
 export type LockedMethodOptions = LockedOptions & {
-  /** The name of the client. Default: the one without a name. */
+  /** The name of the client. Default: the client without a name. */
   readonly client?: string;
 } & (
     | { readonly waitMs: number; readonly onBusy?: "wait" | undefined }
     | { readonly onBusy: Exclude<OnBusy, "wait">; readonly waitMs?: undefined }
   );
 
-/** How the runs of a scheduled method are made one in the fleet. */
+/** How to make the runs of a scheduled method one run in the fleet. */
 export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fireTime" | "clock"> {
-  /** Of the job. Default: `<class>.<method>`. */
+  /** The name of the job. Default: `<class>.<method>`. */
   readonly name?: string;
   /**
-   * All fires of the schedule are at multiples of it, in milliseconds: 60 000 of a schedule of minutes. Nest does not tell a method for when it
-   * is called, so that the time of the call is rounded down.
+   * All fires of the schedule are at multiples of it, in milliseconds: 60 000 for a schedule of minutes. Nest does not pass the scheduled
+   * time to the method, so the time of the call is rounded down.
    */
   readonly gridMs: number;
   readonly client?: string;
@@ -30,7 +30,7 @@ export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fir
 // biome-ignore lint/suspicious/noExplicitAny: what methods take is theirs.
 type DecoratedMethod = (...args: any[]) => Promise<unknown>;
 
-/** Of a method whose first arguments a function of these can be called with. */
+/** A decorator for methods whose first arguments fit this function. */
 type MethodDecorating<Args extends readonly unknown[], Options> = <M extends DecoratedMethod>(
   target: object,
   property: string | symbol,
@@ -50,23 +50,23 @@ type Skipping<Options, Result> = Options extends { readonly onBusy: "skip" }
     : { readonly "a skipped method resolves with undefined, which its return type does not allow": Result }
   : unknown;
 
-/** A scheduler calls it, without arguments. */
+/** A scheduler calls the method, without arguments. */
 type ScheduledMethod = () => Promise<unknown>;
 
 /**
- * Runs a method under a lock, and leaves what other decorators say about it. Works in providers, controllers and resolvers of any scope.
+ * Runs a method under a lock, and keeps the metadata of other decorators. Works in providers, controllers and resolvers of any scope.
  *
  * @example
  * @Locked((id: string) => `order:${id}`, { waitMs: 5_000 })
  * async pay(id: string, amount: number): Promise<void> {}
- * @param key of the lock, or a function that makes it of the arguments; several make a multi lock
- * @throws TypeError where it decorates; its method as `using` and `tryUsing`
+ * @param key of the lock, or a function that makes it from the arguments; several keys make a multi lock
+ * @throws TypeError when it decorates; the method throws as `using` and `tryUsing` do
  */
 export function Locked<
   Args extends readonly unknown[] = [],
   const Options extends LockedMethodOptions = LockedMethodOptions,
 >(key: KeyNames | ((...args: Args) => KeyNames), given: Options): MethodDecorating<Args, Options> {
-  // Without types the options may be missing: `locked` then says so.
+  // Without types the options may be missing: `locked` then throws.
   const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {
     if (typeof key !== "function" && [key].flat().some((name) => typeof name !== "string" || name === ""))
@@ -88,7 +88,7 @@ export function Locked<
  * @Cron("0 2 * * *")
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
- * @throws RangeError, TypeError where it decorates; its method as `runOnce`
+ * @throws RangeError, TypeError when it decorates; the method throws as `runOnce` does
  */
 export function RunOnce(
   given: RunOnceMethodOptions,
@@ -102,7 +102,7 @@ export function RunOnce(
     const find = findIn(target, client);
     const method = descriptor.value;
     const job = name ?? where(target, property);
-    // Without it `runOnce` would take calls of two processes for two times of the schedule.
+    // Without a grid `runOnce` would take calls of two processes for two times of the schedule.
     if (!Number.isInteger(options.gridMs / 1_000) || options.gridMs < 1_000)
       throw new RangeError(
         `@RunOnce of ${job} needs gridMs, whole seconds in milliseconds, as 60_000 for a schedule of minutes, got ${options.gridMs}`,
@@ -125,10 +125,10 @@ function where(target: object, property: string | symbol): string {
   return `${target.constructor.name}.${String(property)}`;
 }
 
-/** Has Nest inject the client into the object whose method is decorated. @returns what finds it there */
+/** Makes Nest inject the client into the object with the decorated method. @returns a function that finds the client in the object */
 function findIn(target: object, client: string | undefined): (self: object) => Holdfast {
   const token = getHoldfastToken(client);
-  // Nest tells this name where the module is missing.
+  // Nest prints this name if the module is missing.
   const place = Symbol.for(`${token} of HoldfastModule.forRoot()`);
   Inject(token)(target, place);
   return (self) => {
@@ -141,7 +141,7 @@ function findIn(target: object, client: string | undefined): (self: object) => H
   };
 }
 
-/** What decorators below have said about the method goes on to what stands in its place. */
+/** The metadata of the decorators below goes on to the method's replacement. */
 function keepingMetadata<M>(
   { value: from }: TypedPropertyDescriptor<M>,
   decorated: TypedPropertyDescriptor<M>,

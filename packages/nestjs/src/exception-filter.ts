@@ -16,8 +16,9 @@ const AWAY = "Not available at the moment: try again later";
 const RETRY_AFTER_S = 2;
 
 /**
- * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
- * The answer names neither locks nor servers; the log names them for a 503. Nest handles every other error: the work may have been done in part.
+ * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 if another caller has the
+ * lock, 503 if Redis does not answer or the application ends, both with `Retry-After`. The answer names neither locks nor servers; the log
+ * names them for a 503. Nest handles every other error: part of the work may have been done.
  */
 @Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
 export class HoldfastExceptionFilter extends BaseExceptionFilter {

@@ -17,19 +17,19 @@ import { getHoldfastToken } from "./tokens.js";
 
 /** The page that shows the locks, as a controller of Nest. */
 export interface HoldfastInspectorOptions extends Omit<InspectorOptions, "authorize"> {
-  /** Where it is. Default: `locks`. */
+  /** The path of the page. Default: `locks`. */
   readonly path?: string;
-  /** Nest's own guards, which every request has to pass: without one the page would be open to all. */
+  /** Nest's own guards, which every request has to pass: without a guard the page would be open to all. */
   readonly guards: readonly [PageGuard, ...PageGuard[]];
-  /** What who has passed them may do. Default: `{ role: "read" }`. */
+  /** The access of users who have passed the guards. Default: `{ role: "read" }`. */
   readonly access?: Access | ((request: unknown) => Access | Promise<Access>);
-  /** The name of the client. Default: the one without a name. */
+  /** The name of the client. Default: the client without a name. */
   readonly client?: string;
 }
 
 type PageGuard = Type<CanActivate> | CanActivate;
 
-/** What frameworks put around the request and the response of Node. */
+/** The wrappers that frameworks put around Node's request and response. */
 interface Wrapped {
   readonly raw?: unknown;
   hijack?(): unknown;

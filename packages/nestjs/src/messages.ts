@@ -2,14 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { types } from "node:util";
 import { type Driver, ServerReplyError } from "holdfast";
 
-/** As that of a lock: users of Redis often have rights for such channels alone. */
+/** A channel like a lock's channel: users of Redis often have rights for such channels only. */
 const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 
 /** Checks whether messages arrive, which wake the waiters of a lock. */
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;
-  /** A subscription that is not answered yet: a server that is away is not asked again by each check. */
+  /** A subscription that is not answered yet: not every check asks a server that is away again. */
   #asking: Promise<void> | undefined;
 
   constructor(driver: Driver, { sharded }: { sharded: boolean }) {
@@ -17,7 +17,7 @@ export class Messages {
     this.#sharded = sharded;
   }
 
-  /** @returns undefined, or why no message arrives */
+  /** @returns undefined, or why messages do not arrive */
   async failure(timeoutMs: number): Promise<string | undefined> {
     const late = new AbortController();
     this.#asking ??= this.#ask().finally(() => {
@@ -46,12 +46,12 @@ export class Messages {
   }
 }
 
-/** A user who may listen to the channels of certain locks has an answer, and so the messages of those. */
+/** A refusal is an answer, too: the user may have the right to the channels of certain locks, and gets their messages. */
 function isOfThisChannel(error: unknown): boolean {
   return error instanceof ServerReplyError && error.code === "NOPERM" && /channel/.test(error.message);
 }
 
-/** @param error whatever was thrown */
+/** @param error any thrown value */
 export function messageOf(error: unknown): string {
   return types.isNativeError(error) ? error.message : String(error);
 }

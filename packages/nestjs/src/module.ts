@@ -17,7 +17,7 @@ import { getHoldfastToken, getLockToken, lifeToken, messagesToken } from "./toke
 /** Which kinds of locks `forFeature` makes. */
 export type FeatureLockKind = "lock" | "fair" | "fenced" | "spin" | "nonReentrant";
 
-/** A lock that is injected by its name. */
+/** A lock that Nest injects by its name. */
 export interface LockFeature {
   readonly name: string;
   /** Default: `lock`. */
@@ -68,7 +68,7 @@ function messagesOf(options: HoldfastModuleOptions): Messages | null {
   return new Messages(driver, { sharded: "pubSub" in options && options.pubSub === "sharded" });
 }
 
-/** Nest would give some classes the one client and some the other, by the order in which it finds the modules. */
+/** Nest would give some classes one client and some the other, depending on the order in which it finds the modules. */
 function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
   const token = lifeToken(name);
   const having = [...modules.values()].filter(({ providers }) => providers.has(token));
@@ -79,8 +79,8 @@ function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
 }
 
 /**
- * Closes a client with the application: no new locks from the beginning of its end on, then the bodies end that run, then Nest closes its HTTP
- * server and whatever is closed in `onApplicationShutdown`, at last the connection.
+ * Closes a client with the application: first new locks are refused, then running bodies end, then Nest closes its HTTP server and
+ * everything in `onApplicationShutdown`, and at last the connection is closed.
  */
 class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly #holdfast: Holdfast;
@@ -92,13 +92,13 @@ class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationS
     this.#options = options;
   }
 
-  /** Not waited for: bodies may wait for what other modules end now. */
+  /** Does not wait: bodies may wait for work that other modules end now. */
   onModuleDestroy(): void {
     this.#closing = this.#holdfast.close(this.#options.close ?? CLOSE);
     this.#closing.catch(() => undefined);
   }
 
-  /** A failure is told at the end, when the connection is closed as well. */
+  /** A failure is thrown at the end, when the connection is closed as well. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.#closing?.catch(() => undefined);
   }
@@ -126,7 +126,7 @@ const makers: Readonly<Record<FeatureLockKind, (holdfast: Holdfast, name: string
  */
 @Module({})
 export class HoldfastModule extends ConfigurableModuleClass {
-  /** Locks to be injected by `@InjectLock(name)`. @param client the name of the client. Default: that without one */
+  /** Locks for `@InjectLock(name)`. @param client the name of the client. Default: the client without a name */
   static forFeature(locks: readonly (string | LockFeature)[], client?: string): DynamicModule {
     const providers = locks.map((each): Provider & { readonly provide: string } => {
       const { name, kind = "lock" } = typeof each === "string" ? { name: each } : each;
@@ -154,7 +154,7 @@ export class HoldfastModule extends ConfigurableModuleClass {
   }
 }
 
-/** Injects the client, or the one with that name. */
+/** Injects the client, or the client of that name. */
 export const InjectHoldfast = (client?: string): PropertyDecorator & ParameterDecorator =>
   Inject(getHoldfastToken(client));
 

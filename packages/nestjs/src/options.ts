@@ -1,25 +1,25 @@
 import type { CloseOptions, Driver, Holdfast, HoldfastOptions } from "holdfast";
 
-/** The connection of a client, and how it works. */
+/** The connection of a client, and its settings. */
 export interface ConnectedOptions extends HoldfastOptions {
-  /** As `ioredisDriver(redis)`. */
+  /** For example `ioredisDriver(redis)`. */
   readonly driver: Driver;
   /**
-   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on, before Nest closes its HTTP server.
+   * How the client is closed when the application ends. `graceMs`: how long running bodies may go on before Nest closes its HTTP server.
    * Default: `{ graceMs: 10_000, releaseHeld: true }`.
    */
   readonly close?: CloseOptions;
   /**
-   * Ends the connection, once the client is closed: `() => redis.disconnect()`. With Redis away `quit()` of ioredis may take a minute. Default:
-   * nothing, the connection is the application's.
+   * Ends the connection, once the client is closed: `() => redis.disconnect()`. Without Redis, `quit()` of ioredis may take a minute.
+   * Default: the connection stays open, for the application.
    */
   readonly disconnect?: () => unknown;
 }
 
-/** A client that is there already, and that the module closes, as `close` says. */
+/** An existing client, which the module closes, as `close` says. */
 export interface GivenOptions extends Pick<ConnectedOptions, "close" | "disconnect"> {
   readonly holdfast: Holdfast;
-  /** The driver of that client, by which the health check sees whether messages arrive. Default: it does not look at them. */
+  /** The driver of that client, with which the health check tests whether messages arrive. Default: no test of messages. */
   readonly driver?: Driver;
 }
 
@@ -27,8 +27,8 @@ export type HoldfastModuleOptions = ConnectedOptions | GivenOptions;
 
 /** The options of the module's import, besides the client's own options. */
 export interface HoldfastModuleExtras {
-  /** Which client this is, where there are several. Default: `default`. */
+  /** The name of the client, if there are several. Default: `default`. */
   readonly name?: string | undefined;
-  /** Whether all modules see it without importing it. Default: true. */
+  /** Whether all modules get the client without importing the module. Default: true. */
   readonly isGlobal?: boolean | undefined;
 }

@@ -7,15 +7,15 @@ import { getHoldfastToken, messagesToken } from "./tokens.js";
 
 /** The checks, and their time limit. */
 export interface HoldfastHealthOptions {
-  /** The name of the client. Default: the one without a name. */
+  /** The name of the client. Default: the client without a name. */
   readonly client?: string;
-  /** For each of two questions, in milliseconds. Default: 1 000. */
+  /** The limit for each of two questions, in milliseconds. Default: 1 000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Tells Terminus how the server of the locks is: `up`, `down` where it does not answer, `degraded` where it answers and its messages do not
- * arrive. Then locks work, but waiters wake up late.
+ * Reports the state of the locks' server to Terminus: `up`; `down` if it does not answer; `degraded` if it answers but its messages do not
+ * arrive. Locks then work, but waiters wake up late.
  */
 @Injectable()
 export class HoldfastHealthIndicator {
@@ -31,7 +31,7 @@ export class HoldfastHealthIndicator {
   }
 
   /**
-   * @param key under which Terminus shows it
+   * @param key the name in the result of Terminus
    * @throws Error without a client of that name
    */
   async check(
@@ -46,7 +46,7 @@ export class HoldfastHealthIndicator {
       const failure = await messages?.failure(timeoutMs);
       if (failure === undefined) return indicator.up({ server, rttMs });
       const seen = { server, rttMs, messages: failure };
-      // Terminus 11 has no word for it.
+      // Terminus 11 has no word for this state.
       return "degraded" in indicator ? indicator.degraded(seen) : (indicator as Former).up(seen);
     } catch (error) {
       return indicator.down({ message: messageOf(error) });

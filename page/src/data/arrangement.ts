@@ -4,19 +4,19 @@ import type { SeenLock } from "./store.js";
 
 export type SortBy = "waiting" | "name" | "age";
 
-/** A lock in its place, and whether it was there when the rows were shown last but is not any more. */
+/** A lock in its place, and whether it is gone since the rows were last shown. */
 export interface Placed {
   readonly lock: SeenLock;
   readonly isFreed: boolean;
 }
 
-/** How often rows change places by themselves, while they are not in use. */
+/** How often rows change places by themselves while they are not in use. */
 const SORT_AGAIN_MS = 10_000;
 
 /**
- * The order of the rows. Numbers change all the time, and a row that moves away under the pointer is a row that cannot be clicked. So while
- * the rows are in use none of them moves or goes: a lock that was freed stays, as such, and a new one comes last. Otherwise those that
- * stay keep their order for ten seconds.
+ * The order of the rows. Numbers change all the time, and a row that moves away under the pointer cannot be clicked. So while the rows are
+ * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. Otherwise the remaining rows keep their order
+ * for ten seconds.
  */
 export class Arrangement {
   #placed: readonly Placed[] = [];
@@ -24,9 +24,9 @@ export class Arrangement {
   #sortedMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param locks those that the filter lets through
+   * @param locks the locks that match the filter
    * @param inUse whether the pointer or the focus is among the rows
-   * @param all a lock that is still there was not freed, though the filter does not let it through any more
+   * @param all all locks: a lock among them was not freed, even if it no longer matches the filter
    */
   arrange(
     locks: ReadonlyMap<string, SeenLock>,
@@ -63,7 +63,7 @@ export class Arrangement {
 
 type Order = (a: SeenLock, b: SeenLock) => number;
 
-/** Puts each new one before the first that belongs behind it. */
+/** Puts each new row before the first row that belongs behind it. */
 function merged(kept: readonly Placed[], fresh: readonly SeenLock[], order: Order): readonly Placed[] {
   const placed = [...kept];
   for (const lock of fresh) {
@@ -81,12 +81,12 @@ function orderOf(by: SortBy): Order {
   return (a, b) => waitingFor(b.row) - waitingFor(a.row) || byAge(a, b);
 }
 
-/** On the clock of the page; those of which it is not known come last. */
+/** On the clock of the page; locks of unknown age come last. */
 function startOf({ row, toldMs }: SeenLock): number {
   return toldMs - (ageOf(row) ?? -1e12);
 }
 
-/** For how long the lock has been held, by the holder that has had it longest. */
+/** How long the oldest hold of the lock has lasted. */
 export function ageOf({ holders }: LockRow): number | null {
   const ages = holders.flatMap(({ sinceMs }) => (sinceMs === null ? [] : [sinceMs]));
   return ages.length === 0 ? null : Math.max(...ages);

@@ -6,10 +6,10 @@ const STEPS = 60;
 /** How many calls waited for a lock, the latest step last. */
 export type Steps = readonly number[];
 
-/** Remembers for each lock that was waited for how many calls did, in steps of the server's points. */
+/** Remembers for each contended lock how many calls waited, in steps of the server's points. */
 export class Contention {
   #past = new Map<string, number[]>();
-  /** The most that waited since the latest point. */
+  /** The most calls that waited since the latest point. */
   #now = new Map<string, number>();
 
   restart(history: readonly Point[], locks: readonly LockRow[]): ReadonlyMap<string, Steps> {
@@ -51,7 +51,7 @@ export class Contention {
   }
 }
 
-/** How many calls wait for a lock, as far as it is known. */
+/** How many calls wait for a lock, if it is known. */
 export function waitingFor({ waiting, more }: LockRow): number {
   return waiting.length + more.waiting;
 }

@@ -3,7 +3,7 @@ export interface StreamMessage {
   readonly data: string;
 }
 
-/** A server that sends no end of a line would fill the memory of the tab. */
+/** A server that never ends a line would fill the memory of the tab. */
 const LONGEST_MESSAGE = 64 * 1024 * 1024;
 
 /** Reads `text/event-stream`, which arrives in pieces. */

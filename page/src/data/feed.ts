@@ -5,7 +5,10 @@ import type { Store } from "./store.js";
 
 /** A ping comes each 15 s. */
 const SILENCE_MS = 40_000;
-/** A proxy may keep the whole feed back: what it brings is asked for once, so that the page is not empty until then. */
+/**
+ * A proxy may buffer the whole feed, so the page first asks for a snapshot in a separate request. Otherwise it would be empty while the
+ * proxy buffers.
+ */
 const FIRST_WAIT_MS = 4_000;
 const POLL_MS = 5_000;
 /** How long it polls before it tries the feed again. */
@@ -15,7 +18,7 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
 /** A sentence for people: why the feed ended. */
 class Silence extends Error {}
 
-/** Keeps the store as its server tells: by the feed, by polling where the feed is kept back, not at all while it is paused. */
+/** Keeps the store up to date: by the feed, or by polling if a proxy buffers the feed; while paused, not at all. */
 export class Feed {
   #running: AbortController | undefined;
   #wanted = "";
@@ -39,7 +42,7 @@ export class Feed {
     this.store.connection({ is: "paused" });
   }
 
-  /** Asks for other locks: there may be more than a feed tells of. */
+  /** Asks for other locks: there may be more locks than a feed has. */
   want(wanted: string): void {
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
@@ -58,7 +61,7 @@ export class Feed {
       this.store.connection({ is: "lost", sinceMs, reason });
       const retryMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0;
       failures += 1;
-      // All pages of a server that has restarted should not come at once.
+      // The pages of a restarted server should not all come at once.
       await pause(retryMs * (0.75 + Math.random() / 2), signal);
     }
   }

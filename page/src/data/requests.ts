@@ -5,9 +5,9 @@ import { encoded } from "../text/encoded.js";
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
-    /** What the server says about it; "" where it says nothing. */
+    /** The server's message about it; "" without a message. */
     readonly reason: string,
-    /** Whether nothing was changed for certain. */
+    /** Whether surely nothing was changed. */
     readonly nothingDone: boolean,
   ) {
     super(`${status} ${reason}`);
@@ -16,16 +16,16 @@ export class RefusedError extends Error {
 
 const TOKEN = "holdfast-inspector-token";
 
-/** What the page asks its server. All of it goes to the one address at which the page is. */
+/** The requests of the page to its server. All of them go to the address of the page. */
 export class Requests {
   #token: string | null;
 
-  /** @param storage where the token outlives a reload; null where the browser allows none */
+  /** @param storage keeps the token during a reload; null if the browser does not allow storage */
   constructor(private readonly storage: Storage | null) {
     this.#token = storage?.getItem(TOKEN) ?? null;
   }
 
-  /** Takes the token out of a fragment, as `#token=…`. @returns whether there was one */
+  /** Takes the token out of a fragment such as `#token=…`. @returns whether the fragment had a token */
   takeToken(fragment: string): boolean {
     const token = new URLSearchParams(fragment.replace(/^#/, "")).get("token");
     if (token === null || token === "") return false;
@@ -38,7 +38,7 @@ export class Requests {
     return this.#json("?me", signal);
   }
 
-  /** @param wanted which locks, as what stands behind `?snapshot` */
+  /** @param wanted which locks, as in the query behind `?snapshot` */
   snapshot(wanted: string, signal: AbortSignal): Promise<FeedSnapshot> {
     return this.#json(`?snapshot${wanted}`, signal);
   }
@@ -47,7 +47,7 @@ export class Requests {
     return this.#json(`?lock=${encoded(key)}`, signal);
   }
 
-  /** @param seen the digest of the lock that was shown */
+  /** @param seen the digest of the lock on the page */
   async free(key: string, seen: string, reason: string): Promise<Freed> {
     const why = reason === "" ? "" : `&reason=${encoded(reason)}`;
     const response = await this.#send(`?free=${encoded(key)}${why}`, {
@@ -57,7 +57,7 @@ export class Requests {
     return response.json();
   }
 
-  /** @param ids of the permits that were shown */
+  /** @param ids of the permits on the page */
   async release(key: string, ids: readonly string[], reason: string): Promise<Freed> {
     const why = reason === "" ? "" : `&reason=${encoded(reason)}`;
     const response = await this.#send(`?release=${encoded(key)}${why}`, {
@@ -67,7 +67,7 @@ export class Requests {
     return response.json();
   }
 
-  /** Begins the search through all keys, of which the feed tells. One that runs goes on. */
+  /** Begins the search through all keys. The feed reports its progress. A running search continues. */
   async scan(): Promise<void> {
     await this.#send("?scan", { method: "POST", headers: { "holdfast-scan": "1" } });
   }

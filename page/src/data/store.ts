@@ -12,15 +12,15 @@ import type {
 } from "../../../src/inspector/format.js";
 import { Contention, type Steps } from "./contention.js";
 
-/** A lock as it was told last. */
+/** A lock in its latest reported state. */
 export interface Seen<T> {
   readonly row: T;
-  /** When it was told, on the clock of the page: ages grow from there. */
+  /** When it was reported, on the clock of the page: ages grow from there. */
   readonly toldMs: number;
 }
 
 export interface SeenLock extends Seen<LockRow> {
-  /** What its lease is measured against: the longest that was seen of these holders, half a minute at least. */
+  /** The full length in the meter of its lease: the longest lease seen of these holders, at least half a minute. */
   readonly fullMs: number;
 }
 
@@ -30,11 +30,11 @@ export type Connection =
   | { readonly is: "lost"; readonly sinceMs: number; readonly reason: string }
   | { readonly is: "refused"; readonly status: number };
 
-/** All that is shown. A new one is made for each message of the feed. */
+/** The whole state of the page. Each message of the feed makes a new state. */
 export interface View {
   readonly me: Me | null;
   readonly connection: Connection;
-  /** Whether anything was told yet. */
+  /** Whether there was a report yet. */
   readonly isKnown: boolean;
   readonly locks: ReadonlyMap<string, SeenLock>;
   readonly more: number;
@@ -46,9 +46,9 @@ export interface View {
   readonly events: readonly FeedEvent[];
   readonly away: Away | null;
   readonly scan: ScanProgress | null;
-  /** What the user of Redis can not see, as sentences. */
+  /** The limits of the Redis user's view, as sentences. */
   readonly blind: readonly string[];
-  /** The server's time, and when that was told. */
+  /** The server's time, and when it was reported. */
   readonly atMs: number;
   readonly toldMs: number;
 }

@@ -1,5 +1,5 @@
 /**
- * A test for what is typed into the filter: a glob with `*`, `?`, `[a-z]` and `\`, as the server knows it; without any of them it may stand
+ * A test for the text in the filter: a glob with `*`, `?`, `[a-z]` and `\`, as on the server. A text without these characters may be
  * anywhere in a name. Its time grows with the length of the name times that of the pattern.
  */
 export function nameFilter(typed: string): (name: string) => boolean {

@@ -1,11 +1,11 @@
 import { encoded } from "./encoded.js";
 
-/** What a template may name: `{host}`, `{labels.pod}`. */
+/** The placeholders of a template: `{host}`, `{labels.pod}`. */
 export type LinkFields = Readonly<Record<string, string | number | null | undefined>>;
 
 /**
- * The address that a template of `links` makes, each value encoded; undefined where a value is missing, or where it is no address of the
- * web: a label may not become a script.
+ * The address that a template of `links` makes, each value encoded; undefined if a value is missing, or if the result is not an address of
+ * the web: a label must not become a script.
  */
 export function linkOf(template: string | null, fields: LinkFields): string | undefined {
   if (template === null) return undefined;
@@ -20,7 +20,7 @@ export function linkOf(template: string | null, fields: LinkFields): string | un
   return protocol === "http:" || protocol === "https:" ? href : undefined;
 }
 
-/** The fields of a client, as templates name them. */
+/** The fields of a client, by the names that templates use. */
 export function clientFields(client: {
   readonly id: string;
   readonly app: string;

@@ -1,15 +1,15 @@
-/** How much of a stranger's text is shown. */
+/** How much of a stranger's text to show. */
 export const LONGEST_SHOWN = 200;
 
-/** Controls, halves of characters, line and paragraph ends, and what shows as nothing, marks of direction among it. */
+/** Controls, halves of characters, line and paragraph ends, and invisible characters, such as marks of direction. */
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Text of a stranger as it may be shown, as a text node only: what could hide in it, or turn the direction of what stands beside it,
- * becomes an escape, and the end of a long text becomes `…`.
+ * Text of a stranger in a safe form, for text nodes only: hidden characters, and marks that change the direction of the text beside them,
+ * become escapes. The end of a long text becomes `…`.
  */
 export function shown(text: string): string {
-  // Enough to know whether more follows, so that a text of a megabyte is not looked through.
+  // Enough to know whether more follows, so that a text of a megabyte is not read to its end.
   const start = [...text.slice(0, 2 * LONGEST_SHOWN + 2)];
   const cut = start.length > LONGEST_SHOWN;
   const kept = cut ? start.slice(0, LONGEST_SHOWN).join("") : start.join("");

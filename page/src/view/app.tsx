@@ -27,7 +27,7 @@ interface AppProps {
 export function App({ store, feed, requests, words }: AppProps) {
   const [view, setView] = useState(store.view);
   useEffect(() => {
-    // What came between the first drawing and now.
+    // The state may have changed between the first drawing and now.
     setView(store.view);
     return store.read(setView);
   }, [store]);
@@ -36,7 +36,7 @@ export function App({ store, feed, requests, words }: AppProps) {
   const letters = useShortcuts({ setRoute, openHelp: () => setIsHelp(true) });
   useServerFilter(view, route, feed);
   const newestEvent = view.events[0]?.id ?? 0;
-  // An inspector that has started anew counts from one again.
+  // A restarted inspector counts from one again.
   const seenEvents = useRef(Number.POSITIVE_INFINITY);
   if (view.isKnown && (newestEvent < seenEvents.current || route.screen === "events"))
     seenEvents.current = newestEvent;
@@ -142,7 +142,10 @@ function focusRow(key: string | null): void {
   });
 }
 
-/** The fragment of the address, read and written. Typing replaces it, so that Back leads to another screen and not to another letter. */
+/**
+ * The fragment of the address, read and written. Typing replaces it in the history, so that Back leads to the previous screen, not to the
+ * previous letter.
+ */
 function useRoute(requests: Requests, feed: Feed) {
   const [route, set] = useState(() => readRoute(location.hash));
   const current = useRef(route);
@@ -175,7 +178,7 @@ function useRoute(requests: Requests, feed: Feed) {
 
 const TYPING_MS = 400;
 
-/** What is filtered here are the locks that were sent; where there are more, the server looks for those that match. */
+/** Here the page filters the locks that it has. If there are more, the server searches for matches. */
 function useServerFilter(view: View, route: Route, feed: Feed): void {
   const wasAsked = useRef(false);
   const wanted = wantedOf(route);

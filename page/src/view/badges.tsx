@@ -2,7 +2,7 @@ import type { LockRow } from "../../../src/inspector/format.js";
 import type { Words } from "../words/en.js";
 import { useWords } from "./page-context.js";
 
-/** What is special about a lock. Each says so in words: colour alone tells nothing to many people. */
+/** The special properties of a lock. Each badge has words, because many people cannot use colour alone. */
 export function Badges({ lock }: { readonly lock: LockRow }) {
   const words = useWords();
   return (
@@ -42,7 +42,7 @@ function badgesOf(words: Words, { flags, holders, more }: LockRow): Badge[] {
   return badges;
 }
 
-/** Nothing gives it back by itself. */
+/** It never comes back by itself. */
 export function isStale({ flags }: LockRow): boolean {
   return flags.includes("stale") || flags.includes("leaked");
 }

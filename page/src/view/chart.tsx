@@ -14,10 +14,10 @@ interface ChartProps {
 
 const HEIGHT = 168;
 const GAP_SECONDS = 25;
-/** A chart that has just begun has so much room to the left of its first point. */
+/** The least width of a chart in time: a new chart has empty room to the left of its first point. */
 const LEAST_SECONDS = 60;
 
-/** One series on a canvas, drawn anew when its width or the colours of the system change. */
+/** One series on a canvas, redrawn when its width or the colours of the system change. */
 export function Chart({ series, history, label }: ChartProps) {
   const words = useWords();
   const frame = useRef<HTMLDivElement>(null);
@@ -62,7 +62,7 @@ function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
   for (const point of history) {
     const second = point.atMs / 1_000;
     const before = times.at(-1);
-    // Nothing was looked at while no page was open: a line across would be made up.
+    // While no page was open, nothing was measured: a line across the gap would be invented.
     if (before !== undefined && second - before > GAP_SECONDS) {
       times.push(before + 1);
       values.push(null);
@@ -79,7 +79,7 @@ const TIME_STEPS = [
   604_800, 2_592_000,
 ];
 
-/** @param key of all charts that show the same moment under the pointer */
+/** @param key shared by all charts that show the same moment under the pointer */
 function optionsOf(
   element: HTMLElement,
   words: Words,

@@ -12,7 +12,7 @@ import { usePage, useWords } from "./page-context.js";
 import { rowOf, useRovingFocus } from "./roving-focus.js";
 import { Age, Ticking } from "./ticking.js";
 
-/** The fleet, those that are gone first, the latest of them at the top. */
+/** The fleet: clients that are gone come first, the latest of them at the top. */
 export function ClientsScreen({ view }: { readonly view: View }) {
   const words = useWords();
   const [open, setOpen] = useState<string>();

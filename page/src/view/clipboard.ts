@@ -1,4 +1,4 @@
-/** Copies a text; where the browser keeps its clipboard from the page, as without TLS, by the older way. */
+/** Copies a text. If the browser denies the clipboard to the page, for example without TLS, uses the older method. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

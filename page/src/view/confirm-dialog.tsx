@@ -10,10 +10,10 @@ interface ConfirmDialogProps {
   readonly title: string;
   /** What has to be typed. */
   readonly name: string;
-  /** What is to be taken from which holder. */
+  /** What to take, and from which holder. */
   readonly facts: ComponentChildren;
   readonly risks: readonly string[];
-  /** Whether what is asked about is another one by now. */
+  /** Whether the object of the question has changed meanwhile. */
   readonly hasChanged: boolean;
   readonly doIt: string;
   act(reason: string): Promise<Freed>;
@@ -24,7 +24,7 @@ interface ConfirmDialogProps {
 
 type Outcome = { readonly freed: Freed } | { readonly failure: string };
 
-/** Asks before something is taken by force: says from which holder, and what can go wrong. */
+/** Asks before something is taken by force: names the holder and the risks. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, name, facts, risks, hasChanged, doIt, act, told, lookAgain, close } = props;
   const { words } = usePage();

@@ -3,7 +3,7 @@ import { useWords } from "./page-context.js";
 
 const PRESENCE_LINE = 'new Holdfast(driver, { presence: { app: "billing" } });';
 
-/** What stands in place of a table without rows: why, and what to do. */
+/** The text instead of a table without rows: why it is empty, and what to do. */
 export function EmptyLocks({ view, isFiltered }: { readonly view: View; readonly isFiltered: boolean }) {
   const words = useWords();
   if (!view.isKnown) return <div class="empty" aria-hidden="true" />;

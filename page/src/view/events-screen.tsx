@@ -15,7 +15,7 @@ const SEVERITY: Readonly<Record<FeedEvent["type"], string>> = {
   "redis-back": "plain",
 };
 
-/** What has happened, the latest first. */
+/** The past events, the latest first. */
 export function EventsScreen({ view }: { readonly view: View }) {
   const { words, openLock } = usePage();
   if (!view.isKnown) return null;
@@ -63,7 +63,7 @@ export function EventsScreen({ view }: { readonly view: View }) {
   );
 }
 
-/** Tells losses to those who listen to the page. Everything else that changes would be noise. */
+/** Announces losses to screen readers. Announcing all other changes would be noise. */
 export function LossesAloud({ view, since }: { readonly view: View; readonly since: number }) {
   const { words } = usePage();
   const losses = view.events.filter(({ type, id }) => type === "lost" && id > since);

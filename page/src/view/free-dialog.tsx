@@ -10,7 +10,7 @@ import { risksOf } from "./risks.js";
 import { Age } from "./ticking.js";
 
 interface FreeDialogProps {
-  /** As it was when the dialog was opened: this, and nothing else, is freed. */
+  /** The lock as it was when the dialog was opened: only this state is freed. */
   readonly lock: SeenLock;
   /** As it is now. */
   readonly now: SeenLock | undefined;

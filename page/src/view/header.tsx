@@ -10,12 +10,12 @@ import { Ticking } from "./ticking.js";
 interface HeaderProps {
   readonly view: View;
   readonly route: Route;
-  /** How many losses were told since the events were looked at. */
+  /** How many losses came since the events were last opened. */
   readonly unseen: number;
   openHelp(): void;
 }
 
-/** What the page is, where it looks, and whether what it shows is of this moment. */
+/** The title of the page, the server, and whether the page is up to date. */
 export function Header({ view, route, unseen, openHelp }: HeaderProps) {
   const words = useWords();
   const { me } = view;
@@ -66,7 +66,7 @@ function versions({ redis, holdfast }: NonNullable<View["me"]>): string {
   return [...(redis === null ? [] : [shown(redis)]), `holdfast ${shown(holdfast)}`].join(" · ");
 }
 
-/** While Redis is away a feed that goes on tells nothing of this moment. */
+/** While Redis is away, an open feed says nothing about the present. */
 function Status({ view: { connection, away } }: { readonly view: View }) {
   const words = useWords();
   const isFed = connection.is === "live" || connection.is === "polling";
@@ -79,7 +79,7 @@ function Status({ view: { connection, away } }: { readonly view: View }) {
   );
 }
 
-/** What is wrong with all that is shown below it. */
+/** Problems that affect everything below. */
 export function Banner({ view, retry }: { readonly view: View; retry(): void }) {
   const words = useWords();
   const { connection, away, atMs, toldMs } = view;
@@ -114,7 +114,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   );
 }
 
-/** Lies over the end of the window, which is why everything else ends above it: the style has its height. */
+/** Covers the end of the window. Everything else ends above it: the style knows its height. */
 function Bar({ children }: { readonly children: ComponentChildren }) {
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -135,7 +135,7 @@ function Bar({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Four numbers, each in a place of its own. */
+/** Four numbers, each in its own place. */
 export function Figures({ view }: { readonly view: View }) {
   const words = useWords();
   const { totals, locks } = view;

@@ -7,7 +7,7 @@ interface HelpDialogProps {
   close(): void;
 }
 
-/** The keys that do something. */
+/** The shortcut keys. */
 export function HelpDialog({ lettersAreOn, setLetters, close }: HelpDialogProps) {
   const words = useWords();
   const dialog = useRef<HTMLDialogElement>(null);

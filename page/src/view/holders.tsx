@@ -10,7 +10,7 @@ import { endOf, PermitList } from "./permits.js";
 import { type PermitsOut, ReleaseDialog } from "./release-dialog.js";
 import { Age, Ticking } from "./ticking.js";
 
-/** Of the holders, and of the calls that wait. */
+/** The lists of the holders and of the waiting calls. */
 export const MOST_LISTED = 50;
 
 interface HoldersProps {
@@ -22,7 +22,7 @@ interface HoldersProps {
 
 type Holder = LockRow["holders"][number];
 
-/** What has the lock, or permits of the semaphore, each in a card. */
+/** The holders of the lock, or of permits of the semaphore, each in a card. */
 export function Holders({ view, lock, detail, lookAgain }: HoldersProps) {
   const words = useWords();
   const { row, toldMs } = lock;

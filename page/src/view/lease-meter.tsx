@@ -3,7 +3,7 @@ import { durationText } from "../words/words.js";
 import { useWords } from "./page-context.js";
 import { useNow } from "./ticking.js";
 
-/** How long a lock stays if nothing renews it, as a meter and in seconds. */
+/** How long a lock stays if it is not renewed, as a meter and in seconds. */
 export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
   const nowMs = useNow();
@@ -15,7 +15,7 @@ export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
   }
   if (row.ttlMs < 0) return <span class="dim">{row.ttlMs === -1 ? words.noTtl : "–"}</span>;
   const leftMs = Math.max(0, row.ttlMs - (nowMs - toldMs));
-  // A watchdog renews each third: below the half of it a renewal is late.
+  // A watchdog renews every third of the lease: below half, a renewal is late.
   const lowMs = row.holders.some(({ renewed }) => renewed) ? fullMs / 2 : 0;
   return (
     <span class="lease">

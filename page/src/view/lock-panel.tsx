@@ -28,7 +28,8 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
   const isCount = fromFeed !== undefined && !/lock$/.test(fromFeed.row.kind);
-  // The feed does not tell the ids of permits. Details are read anew when permits are taken or given back, not when somebody comes to wait.
+  // The feed does not have the ids of permits. Details are read again when permits are taken or given back, but not when a call begins to
+  // wait.
   const lock = (isCount ? detail?.seen : undefined) ?? fromFeed ?? detail?.seen;
   const name = shown(lock?.row.name ?? lockKey);
   const mayFree = view.me?.role === "operate" && lock !== undefined && canBeFreed(lock.row);
@@ -93,14 +94,16 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   );
 }
 
-/** What stores no holders has nothing that could be compared, and so is not freed. */
+/** An object without stored holders is not freed, because there is nothing to compare. */
 function canBeFreed({ kind, holders }: LockRow): boolean {
   return holders.length > 0 && /lock$/.test(kind);
 }
 
 type Told = LockDetail & { readonly seen: SeenLock | undefined };
 
-/** Reads the details anew whenever the feed tells of another state; of a lock that it does not tell of, with each of its messages. */
+/**
+ * Reads the details again whenever the feed has a new state of the lock. If the feed does not have the lock, reads them with each message.
+ */
 function useDetail(view: View, key: string) {
   const { requests } = usePage();
   const [told, setTold] = useState<{ key: string; detail?: Told; failure?: string }>();
@@ -157,7 +160,7 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
   const { row, toldMs } = lock;
   const listed = row.waiting.slice(0, MOST_LISTED);
   const all = row.waiting.length + row.more.waiting;
-  // Those that only presence tells of come after all that stand in the queue.
+  // Waiters that only presence reports come after all waiters of the queue.
   const [isInOrder, isPartly] = [row.waiting.every(hasPlace), row.waiting.some(hasPlace)];
   const heading = isInOrder
     ? words.queueFair(all)
@@ -232,7 +235,7 @@ function Changes({ detail }: { readonly detail: Told | undefined }) {
   );
 }
 
-/** @param line null where a terminal would act on the name */
+/** @param line null if the name contains characters that a terminal acts on */
 function UnlockLine({ line }: { readonly line: string | null }) {
   const words = useWords();
   const [isCopied, setIsCopied] = useState(false);

@@ -19,7 +19,7 @@ export interface LockRowProps {
   readonly steps: Steps | undefined;
   readonly isFreed: boolean;
   readonly isOpen: boolean;
-  /** Whether Tab leads to this row: of all rows to one. */
+  /** Whether Tab leads to this row: it leads to one row of all. */
   readonly hasTab: boolean;
 }
 

@@ -17,12 +17,12 @@ interface LocksScreenProps {
   setRoute(changes: Partial<Route>): void;
 }
 
-/** The start page: all locks, those waited for first. */
+/** The start page: all locks, contended locks first. */
 export function LocksScreen({ view, route, setRoute }: LocksScreenProps) {
   const words = useWords();
   const by = route.sort;
   const wanted = wantedOf(route);
-  // Rows that the filter lets through no more go at once, in use or not.
+  // Rows that no longer match a changed filter go at once, in use or not.
   const arrangement = useMemo(() => new Arrangement(), [wanted]);
   const { inUse, focused, handlers } = useRovingFocus();
   const [, redraw] = useState(0);
@@ -154,7 +154,7 @@ function Toolbar({ view, route, setRoute, found }: LocksScreenProps & { readonly
   );
 }
 
-/** One line: a page that hides what it cannot see would be believed. */
+/** One line. Without it, people would believe that the page shows all locks. */
 function Blind({ view }: { readonly view: View }) {
   const words = useWords();
   const { unknown, jvms } = view.totals;
@@ -170,7 +170,7 @@ function Blind({ view }: { readonly view: View }) {
   );
 }
 
-/** The search through all keys, never begun by itself. */
+/** The search through all keys. It never starts by itself. */
 function Scan({ scan }: { readonly scan: View["scan"] }) {
   const { words, requests } = usePage();
   const [failure, setFailure] = useState("");

@@ -1,6 +1,6 @@
 import { Component, type ComponentChild, type FunctionComponent } from "preact";
 
-/** A component that is drawn again only when one of its properties is another one. */
+/** A component that is redrawn only when one of its properties is another object. */
 export function memo<P extends object>(draw: FunctionComponent<P>): new (props: P) => Component<P> {
   return class Memo extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {

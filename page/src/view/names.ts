@@ -16,7 +16,7 @@ export function programName({ id, app, host }: Program): string {
   return shown(host === null ? app : `${app}@${host}`);
 }
 
-/** Where no presence tells: `JVM 4e7e0b1c:57`. */
+/** The name without presence: `JVM 4e7e0b1c:57`. */
 export function holderName(words: Words, { client, holder, by }: Holder): string {
   if (client !== null) return programName(client);
   const name = shown(shortHolder(holder));
@@ -24,7 +24,7 @@ export function holderName(words: Words, { client, holder, by }: Holder): string
   return by === "other" ? words.otherHolder(name) : name;
 }
 
-/** With all that tells it apart from others: `api@web-7, pid 3121, thread 4`. */
+/** With all details that distinguish it from others: `api@web-7, pid 3121, thread 4`. */
 export function fullHolderName(words: Words, holder: Holder): string {
   const { client } = holder;
   if (client === null) return holderName(words, holder);
@@ -32,7 +32,7 @@ export function fullHolderName(words: Words, holder: Holder): string {
   return [`${programName(client)}${pid}`, ...threadOf(words, holder)].join(", ");
 }
 
-/** The part behind the client id. What holds a permit is a client, and no thread of it. */
+/** The part behind the client id. The holder of a permit is a client, not a thread. */
 export function threadOf(words: Words, { holder }: Holder): readonly string[] {
   const [, thread] = holder.split(":");
   return thread === undefined ? [] : [words.thread(shown(thread))];

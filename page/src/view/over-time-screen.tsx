@@ -109,7 +109,7 @@ function Values({ series, history }: { readonly series: Series; readonly history
   );
 }
 
-/** The names that most calls have waited for. */
+/** The names with the most waiting calls. */
 function Busiest({ history }: { readonly history: readonly Point[] }) {
   const { words, openLock } = usePage();
   const most = new Map<string, number>();

@@ -5,7 +5,7 @@ import { useWords } from "./page-context.js";
 import type { PermitsOut } from "./release-dialog.js";
 import { Ticking } from "./ticking.js";
 
-/** How many of how many; undefined for a lock, and where it is not known. */
+/** The available and the total number; undefined for a lock, or if it is unknown. */
 export function numbersOf(words: Words, { kind, available, takenCount }: LockRow): string | undefined {
   if (available === undefined) return undefined;
   if (kind === "count-down-latch") return words.toCountDown(countText(words, available));
@@ -13,7 +13,7 @@ export function numbersOf(words: Words, { kind, available, takenCount }: LockRow
   return words.taken(countText(words, takenCount), countText(words, available + takenCount));
 }
 
-/** What a client holds of permits: how many, and what becomes of them without it. */
+/** A client's permits: how many, and when they return without the client. */
 export function endOf(words: Words, { permanent, renewed }: LockRow["holders"][number]): readonly string[] {
   if (permanent) return [words.neverReturns];
   return renewed === null ? [] : [renewed ? words.renewed : words.notRenewed];
@@ -21,7 +21,7 @@ export function endOf(words: Words, { permanent, renewed }: LockRow["holders"][n
 
 interface PermitListProps {
   readonly permits: PermitsOut;
-  /** All that are out, as Redis has them, and when that was told. */
+  /** All permits that are out, as Redis has them, and the time of the report. */
   readonly all: readonly TakenPermit[];
   readonly toldMs: number;
   /** Absent for a reader. */
@@ -34,7 +34,7 @@ const MOST_LISTED = 20;
 /** What a request may name. */
 const MOST_GIVEN_BACK = 100;
 
-/** Permits one by one, and the button that gives them back. */
+/** Permits one by one, with the button that gives them back. */
 export function PermitList({ permits, all, toldMs, giveBack }: PermitListProps) {
   const words = useWords();
   const { ids, holder } = permits;

@@ -5,25 +5,25 @@ import { ConfirmDialog } from "./confirm-dialog.js";
 import { fullHolderName } from "./names.js";
 import { usePage } from "./page-context.js";
 
-/** Permits that are out, as they were shown. */
+/** Permits that are out, as the page showed them. */
 export interface PermitsOut {
   readonly ids: readonly string[];
-  /** Null where no client tells that it has them. */
+  /** Null if no client reports them as its own. */
   readonly holder: LockRow["holders"][number] | null;
 }
 
 interface ReleaseDialogProps {
   readonly row: LockRow;
-  /** As they were when the dialog was opened: these, and no others, are given back. */
+  /** The permits as they were when the dialog was opened: only these are given back. */
   readonly permits: PermitsOut;
-  /** The ids of all that are out now. */
+  /** The ids of all permits that are out now. */
   readonly out: ReadonlySet<string>;
   close(): void;
 }
 
 const MOST_LISTED = 5;
 
-/** Asks before permits are given back in place of their holder. */
+/** Asks before permits are given back instead of by their holder. */
 export function ReleaseDialog({ row, permits: { ids, holder }, out, close }: ReleaseDialogProps) {
   const { words, requests } = usePage();
   const given = { released: words.givenBack, absent: words.backAlready, changed: words.backInPart };

@@ -4,7 +4,7 @@ import type { Words } from "../words/en.js";
 import { durationText } from "../words/words.js";
 import { isWriter } from "./names.js";
 
-/** What can go wrong when this very lock is freed, in sentences. */
+/** The risks of freeing this lock, in sentences. */
 export function risksOf(words: Words, { kind, holders, waiting, token, more, ttlMs }: LockRow): string[] {
   const risks: string[] = [];
   const has = (by: string) => holders.some((holder) => holder.by === by);

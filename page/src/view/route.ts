@@ -46,7 +46,7 @@ export function writeRoute({ screen, match, waited, stale, jvm, sort, lock }: Ro
   return `#/${screen}${params.size > 0 ? `?${params}` : ""}`;
 }
 
-/** The same, of the locks alone, as the server is asked for it. */
+/** The part of the route about locks, as the page requests it from the server. */
 export function wantedOf({ match, waited, stale, jvm, sort }: Route): string {
   const only = Object.entries({ waited, stale, jvm }).flatMap(([name, isOn]) => (isOn ? [name] : []));
   return [

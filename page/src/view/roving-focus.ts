@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 /** Keys are not used as attributes: they are long, and strangers write them. */
 const keys = new WeakMap<Element, string>();
 
-/** As the `ref` of the button of a row. */
+/** The `ref` of the button of a row. */
 export function rowOf(key: string): (button: Element | null) => void {
   return (button) => {
     if (button !== null) keys.set(button, key);
@@ -16,7 +16,7 @@ export function rowButton(key: string): HTMLElement | undefined {
   return buttons.find((button) => keys.get(button) === key) ?? buttons.find(({ tabIndex }) => tabIndex === 0);
 }
 
-/** Goes to the row that Tab leads to. */
+/** Focuses the row that Tab leads to. */
 export function focusRows(): void {
   document.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
 }
@@ -26,7 +26,7 @@ interface RovingFocus {
   readonly inUse: { readonly current: boolean };
   /** The key of the row that had the focus last. */
   readonly focused: string | undefined;
-  /** Properties of the body of the table. */
+  /** Properties for the body of the table. */
   readonly handlers: {
     onKeyDown(event: KeyboardEvent): void;
     onFocusIn(event: FocusEvent): void;
@@ -36,7 +36,7 @@ interface RovingFocus {
   };
 }
 
-/** Of all rows one is reached by Tab, the others from there by arrows, Home and End. */
+/** Tab reaches one row; arrows, Home and End lead from there to the others. */
 export function useRovingFocus(): RovingFocus {
   const inUse = useRef(false);
   const [focused, setFocused] = useState<string>();

@@ -9,7 +9,7 @@ interface Shortcuts {
   openHelp(): void;
 }
 
-/** Single keys, as WCAG 2.1.4 wants them: they can be turned off. */
+/** Single keys. They can be turned off, as WCAG 2.1.4 requires. */
 export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
   const [areOn, setAreOn] = useState(() => stored() !== "off");
   useEffect(() => {
@@ -36,7 +36,7 @@ export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
     try {
       localStorage.setItem(STORED, isOn ? "on" : "off");
     } catch {
-      // It is off for this page alone.
+      // They are off for this page only.
     }
   };
   return { areOn, set };
@@ -55,12 +55,12 @@ function isTyping(target: EventTarget | null): boolean {
   return target.closest("input, textarea, select, dialog") !== null;
 }
 
-/** Nothing that arrows scroll or choose in has the focus. */
+/** The focus is not on an element that arrows scroll or choose in. */
 function isIdle(target: EventTarget | null): boolean {
   return target === document.body || target === document.getElementById("content");
 }
 
-/** At once where it is on the screen: the next key is typed into it. */
+/** At once if the filter is on the screen: the next key is typed into it. */
 function focusFilter(setRoute: Shortcuts["setRoute"]): void {
   if (hasFilterFocus()) return;
   setRoute({ screen: "locks" });

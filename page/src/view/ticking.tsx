@@ -5,7 +5,7 @@ import { useWords } from "./page-context.js";
 const readers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** All ages of the page grow in the same moment. */
+/** All ages on the page grow at the same moment. */
 function read(reader: () => void): () => void {
   readers.add(reader);
   timer ??= setInterval(() => {
@@ -19,19 +19,19 @@ function read(reader: () => void): () => void {
   };
 }
 
-/** The time on the clock of the page; the component is drawn again each second. */
+/** The time on the clock of the page; the component is redrawn every second. */
 export function useNow(): number {
   const [, redraw] = useState(0);
   useEffect(() => read(() => redraw(performance.now())), []);
   return performance.now();
 }
 
-/** How long ago something was that was so old when it was told. */
+/** The present age of an event, from its age when it was reported. */
 export function Age({ ms, toldMs }: { readonly ms: number; readonly toldMs: number }) {
   return <>{durationText(useWords(), ms + useNow() - toldMs)}</>;
 }
 
-/** A text that changes by itself, as an age does. */
+/** A text that changes by itself, such as an age. */
 export function Ticking({ text }: { readonly text: (nowMs: number) => string }) {
   return <>{text(useNow())}</>;
 }

@@ -1,4 +1,4 @@
-/** All texts of the page in English. What goes into them is already fit to be shown. */
+/** All texts of the page in English. The inserted texts are already safe to show. */
 export const en = {
   lang: "en",
   screens: { locks: "Locks", clients: "Clients", time: "Over time", events: "Events" },

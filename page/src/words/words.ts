@@ -29,7 +29,7 @@ function two(value: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The time of day where the page is looked at. */
+/** The time of day in the time zone of the browser. */
 export function clockText(words: Words, atMs: number, withSeconds = true): string {
   const name = `${words.lang} ${withSeconds}`;
   const format =

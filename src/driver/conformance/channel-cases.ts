@@ -97,7 +97,7 @@ export const channelCases: readonly ConformanceCase[] = [
     await Promise.all([leave(), leave()]);
     await leave();
     await stage.publish(driver, channel, "unheard");
-    // In a cluster messages go from server to server, in order.
+    // In a cluster, servers forward messages to each other in order.
     await stage.publish(driver, stage.channel("two"), "marker");
     await witness.until(2);
     const again = stage.listen(driver, channel, back);

@@ -5,7 +5,7 @@ import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../driv
 /** A promise that every driver keeps. */
 export interface ConformanceCase {
   readonly name: string;
-  /** What the harness must be able to do, or the case does not apply. */
+  /** An ability of the harness without which the case does not apply. */
   readonly needs: readonly ConformanceAbility[];
   run(harness: ConformanceHarness): Promise<void>;
 }
@@ -24,33 +24,33 @@ export type ConformanceAbility =
 
 /** The driver under test. Its optional members are its abilities. */
 export interface ConformanceHarness {
-  /** A new driver, ready for use. All of them reach the same server. The cases close what they were given. */
+  /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
   /** Which messages are tried. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether publishing answers how many listen: not so in a cluster, where each server counts its own. */
+  /** Whether publishing answers how many listen. False in a cluster, where each server counts its own. */
   readonly countsReceivers?: true;
-  /** Whether calls reach the server in the order in which they were made: not so with a pool of connections. */
+  /** Whether calls reach the server in the order in which they were made. False with a pool of connections. */
   readonly keepsOrder?: true;
   /** How many replicas the server has, if any. */
   readonly replicas?: number;
-  /** How many masters the drivers reach, 1 where one server has all keys, if they have the member `everywhere`. */
+  /** How many masters the drivers reach, if they have the member `everywhere`: 1 if one server has all keys. */
   readonly masters?: number;
-  /** Breaks the connection on which this driver runs scripts. The client makes a new one by itself. */
+  /** Breaks the connection on which this driver runs scripts. The client makes a new connection by itself. */
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */
   cutSubscriber?(driver: Driver): Promise<void>;
-  /** Ends the client on which this driver runs scripts as its owner would, for good. Resolves when it has ended. */
+  /** Ends the client on which this driver runs scripts for good, as its owner would. Resolves when the client has ended. */
   endClient?(driver: Driver): Promise<void>;
-  /** Has the client of this driver forget one of the masters, for some time at least. */
+  /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
-  /** Gives a key that is there to another server. Resolves when all servers know. */
+  /** Gives an existing key to another server. Resolves when all servers know. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;
 }
 
-/** What the body of a case works with. */
+/** The means of a case's body. */
 export class Stage {
   readonly #harness: ConformanceHarness;
   readonly #drivers: Driver[] = [];
@@ -68,7 +68,7 @@ export class Stage {
     return driver;
   }
 
-  /** The name of a key that is deleted in the end. */
+  /** The name of a key that is deleted when the case ends. */
   key(name: string): string {
     const key = `${this.#name}:${name}`;
     this.#keys.push(key);
@@ -133,7 +133,7 @@ export function evaluate(
 const publishing: ScriptSource = script("publish", "return redis.call(ARGV[1], ARGV[2], ARGV[3])");
 const del: ScriptSource = script("del", 'for _, key in ipairs(KEYS) do redis.call("DEL", key) end');
 
-/** Writes down what a listener is told: messages with a ">" before them, and "ready". */
+/** Records a listener's callbacks: messages with a ">" before them, and "ready". */
 export class Recorder implements ChannelListener {
   readonly heard: string[] = [];
   readonly #waiting = new Set<() => void>();
@@ -146,7 +146,7 @@ export class Recorder implements ChannelListener {
     this.#hear("ready");
   }
 
-  /** Resolves when so much has been heard. */
+  /** Resolves when this many entries were recorded. */
   async until(count: number): Promise<void> {
     while (this.heard.length < count) {
       await new Promise<void>((resolve) => {

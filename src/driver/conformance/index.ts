@@ -8,7 +8,7 @@ import { scriptCases } from "./script-cases.js";
 export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
 
 /**
- * What every driver has to do, as plain values for any test runner:
+ * The duties of every driver, as plain values for any test runner:
  *
  * ```ts
  * for (const { name, needs, run } of conformanceCases) {
@@ -17,8 +17,8 @@ export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./
  * }
  * ```
  *
- * A case rejects when the driver fails it. It waits without a limit of its own for what must happen, so the runner
- * has to have one. It leaves no key and no open driver behind, also when it fails.
+ * A case rejects when the driver fails it. It waits for events without a limit of its own, so the runner must have a limit. It leaves no
+ * key and no open driver behind, even when it fails.
  */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...scriptCases,
@@ -28,7 +28,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...masterCases,
 ];
 
-/** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
+/** The abilities that a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
 export function missingAbilities(
   { needs }: Pick<ConformanceCase, "needs">,
   harness: ConformanceHarness,

@@ -34,7 +34,7 @@ export const masterCases: readonly ConformanceCase[] = [
       const driver = await stage.connect();
       await everywhere(driver, words);
       await loseMaster?.(driver);
-      // The client may find it again.
+      // The client may find the master again.
       const replies = await everywhere(driver, words).catch(() => undefined);
       strictEqual(replies?.length ?? masters, masters);
     },

@@ -18,7 +18,7 @@ function replicate(
   return driver.runReplicated(call, { givenUp: false }, { replicas, timeoutMs });
 }
 
-/** What is promised of `runReplicated`. */
+/** The promises of `runReplicated`. */
 export const replicaCases: readonly ConformanceCase[] = [
   conformanceCase(
     "answers as `run` does, and how many replicas have the writes",

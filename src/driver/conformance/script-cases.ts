@@ -14,13 +14,13 @@ const breakage = script("breakage", 'redis.call("INCR", KEYS[1]) local missing =
 const time = script("time", 'return redis.call("TIME")');
 const append = 'redis.call("SET", KEYS[1], (redis.call("GET", KEYS[1]) or "") .. ARGV[1])';
 const read = script("read", 'return redis.call("GET", KEYS[1])');
-/** Two scripts that do the same. */
+/** Two scripts with the same effect. */
 const appenders = [
   script("append-1", `${append} return 1`),
   script("append-2", `${append} return 2`),
 ] as const;
 
-/** What is promised of `run`, `resets`, `traits` and `close`. */
+/** The promises of `run`, `resets`, `traits` and `close`. */
 export const scriptCases: readonly ConformanceCase[] = [
   conformanceCase("answers text, integers, nil and nested lists as they are", [], async (stage) => {
     const driver = await stage.connect();
@@ -47,7 +47,7 @@ export const scriptCases: readonly ConformanceCase[] = [
     }
   }),
 
-  // Not up to 2^53: ioredis 6 reads integers that are less than 48 from there wrongly, and nothing needs them.
+  // Not up to 2^53: ioredis 6 misreads integers that are less than 48 below it, and no script returns such integers.
   conformanceCase("keeps integers up to 2^52", [], async (stage) => {
     const driver = await stage.connect();
     for (const value of [0, -1, 2 ** 31, 2 ** 32 + 1, 1_795_209_961_773, 2 ** 52 + 1, -(2 ** 52) - 1]) {
@@ -117,7 +117,7 @@ export const scriptCases: readonly ConformanceCase[] = [
       const ticket = { givenUp: false };
       const answer = driver.run({ script: increment, keys: [key], args: [] }, ticket);
       ticket.givenUp = true;
-      // Where the first try already carries the script, it may have run; a second one must not follow.
+      // If the first try already carries the script, it may have run. A second try must not follow.
       const ran = await answer.then(
         () => true,
         () => false,

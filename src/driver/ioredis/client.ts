@@ -3,15 +3,12 @@ import { type AddressMap, inUrl } from "../addresses.js";
 import { assertShape } from "../shape.js";
 import { type StartupNode, startupNodesOf, TESTED } from "./unofficial.js";
 
-/**
- * What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit
- * and none of them is imported.
- */
+/** What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit and are not imported. */
 export interface IoredisClient extends IoredisConnection, IoredisScripts {
   readonly isCluster: boolean;
   readonly mode: string;
   readonly options: IoredisOptions;
-  /** A new client with the same options but those given here. */
+  /** A new client with the same options, except the given options. */
   duplicate(options: object): IoredisOwnClient;
 }
 
@@ -20,7 +17,7 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
   readonly isCluster: boolean;
   readonly status: string;
   readonly options: IoredisClusterOptions;
-  /** The addresses of the servers that have each slot, "host:port", the master's first. */
+  /** The addresses of the servers that have each slot, "host:port", the master first. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role: "all" | "master"): readonly IoredisNode[];
   connect(): Promise<void>;
@@ -108,7 +105,7 @@ export interface IoredisClusterOptions {
   readonly natMap?: AddressMap;
 }
 
-/** What the adapter needs of a client. */
+/** The members that the adapter needs in a client. */
 const MEMBERS = ["eval", "evalsha", "options", "connect", "on", "off"];
 const SERVER_MEMBERS = [...MEMBERS, "duplicate", "mode", "status"];
 const CLUSTER_MEMBERS = [...MEMBERS, "nodes", "slots", "refreshSlotsCache", "status"];
@@ -167,7 +164,7 @@ export function serverName({ tls, path, sentinels, name = "", host, port, db = 0
   return `${tls ? "rediss" : "redis"}://${inUrl(host, port)}/${db}`;
 }
 
-/** Names a cluster by the servers that its client was told of, without credentials. */
+/** Names a cluster by the servers that its client was given, without credentials. */
 export function clusterName(cluster: IoredisCluster): string {
   return `redis+cluster://${startupNodesOf(cluster).map(startupAddress).join(",")}`;
 }

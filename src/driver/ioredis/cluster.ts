@@ -18,7 +18,7 @@ import { Unanswered } from "./unanswered.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
 
-/** A cluster. ioredis knows the servers of all slots, follows redirections and sends again what a lost connection has rejected. */
+/** A cluster. ioredis knows the servers of all slots, follows redirections and resends commands that a lost connection has rejected. */
 export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
   readonly slots: Slots = new Slots(this);
@@ -30,9 +30,9 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly #events: ClientEvents;
   readonly #unanswered = new Unanswered();
   readonly #moves: SlotMoves;
-  /** The nodes with listeners on their connections, and for each a function that removes these. */
+  /** The nodes with listeners on their connections, each with a function that removes its listeners. */
   readonly #watched = new Map<IoredisNode, () => void>();
-  /** Settles when the nodes are known; undefined while no call waits for that. */
+  /** Settles when the nodes are known; undefined while no call waits for the nodes. */
   #meeting: Promise<void> | undefined;
   #endMeeting: () => void = () => undefined;
 
@@ -63,7 +63,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
 
-  /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
+  /** ioredis would open a connection for each look, so it looks only if there is something to see. */
   readonly lookForMoves = async (): Promise<void> => {
     const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
     if (await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"))) await this.refresh();
@@ -84,7 +84,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
 
   send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     connectLazy(this.#cluster);
-    // The first command to a node connects it, for longer than this call lasts.
+    // The first command to a node connects the node, for longer than this call lasts.
     return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
   }
 
@@ -134,7 +134,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return node.duplicate(options);
   };
 
-  /** For a node that ioredis does not know yet: with the options of any other node. */
+  /** For a node that ioredis does not know yet: the options of any other node. */
   #node(address: string): (options: object) => IoredisOwnClient {
     const nodes = this.#cluster.nodes("all");
     const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);
@@ -159,7 +159,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#watched.set(node, () => {
       unlisten(node, "ready", onReady);
       unlisten(node, "close", onClose);
-      // It is about to close, with whatever is under way on it.
+      // The connection is about to close, with the commands under way on it.
       onClose();
     });
   };

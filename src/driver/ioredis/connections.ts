@@ -4,30 +4,30 @@ import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import type { IoredisConnection, IoredisOwnClient, IoredisStream } from "./client.js";
 
 /**
- * A client lives for one connection, and we reconnect ourselves. ioredis would keep the process alive while it
- * waits to reconnect, and leaves a command that was under way pending for ever where it does not resend it; a
- * client that does not reconnect rejects everything when its connection ends.
+ * A client lives for one connection, and we reconnect ourselves. ioredis would keep the process alive while it waits to reconnect, and it
+ * leaves a command under way pending for ever if it does not resend the command. A client that does not reconnect rejects everything when
+ * its connection ends.
  */
 const ONE_CONNECTION = {
   lazyConnect: true,
   retryStrategy: () => null,
   sentinelRetryStrategy: () => null,
-  // It would listen to the Sentinels, on connections that only disconnect() ends.
+  // The client would listen to the Sentinels, on connections that only disconnect() ends.
   failoverDetector: false,
-  // A late answer is still valid, and one refused channel must not break the subscriptions of all others.
+  // A late answer is still valid, and one refused channel must not break the other subscriptions.
   commandTimeout: undefined,
   reconnectOnError: null,
   // A connection of a cluster that was made for a replica would otherwise ask for reads.
   readOnly: false,
   enableOfflineQueue: true,
-  // ioredis 5 disconnects a connection that broke in its handshake once more, and then waits for so long.
+  // ioredis 5 disconnects a connection a second time if it broke in its handshake, and then waits this long.
   disconnectTimeout: 0,
 };
 
-/** Makes a client with the options of another, but those given. */
+/** Makes a client with the options of another client, except the given options. */
 type DuplicateWith = (options: object) => IoredisOwnClient;
 
-/** Opens a connection of our own, which keeps no process alive, but where a call waits for it. */
+/** Opens a connection of our own. It keeps the process alive only while a call waits for it. */
 export function openConnection(
   duplicate: DuplicateWith,
   family: PubSubFamily,
@@ -47,8 +47,8 @@ export function openConnection(
   client.on("end", () => events.onEnd(cause ?? new Error("the connection was closed")));
   client.on(sharded ? "smessage" : "message", events.onMessage);
   if (sharded) {
-    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 tells so where it speaks RESP3;
-    // otherwise it takes the announcement for an answer without a command, and emits an error.
+    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 reports this if it speaks RESP3. Otherwise it takes
+    // the announcement for an answer without a command, and emits an error.
     const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
     client.on("moved", doubt);
     client.on("ready", () => client.on("error", doubt));
@@ -65,12 +65,12 @@ export function openConnection(
 /** The event "end" follows a failed connect, and "error" comes before it with the reason. */
 function toldByEnd(): void {}
 
-/** A lazy client connects with its first command, and would keep the asynchronous context of the call that sends it. */
+/** A lazy client connects with its first command, and would keep the asynchronous context of the call that sends this command. */
 export function connectLazy(client: Pick<IoredisConnection, "status" | "connect">): void {
   if (client.status === "wait") void inRootContext(() => client.connect().catch(toldByTheCommand));
 }
 
-/** A connection that fails rejects the commands that wait for it as well. */
+/** A connection that fails also rejects the commands that wait for it. */
 function toldByTheCommand(): void {}
 
 /** Destroys the socket: disconnect() would wait for the server to close its end, and the server may be gone. */
@@ -87,7 +87,7 @@ function destroyed(stream: IoredisStream): Promise<void> {
   });
 }
 
-/** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
+/** The answer of a retry strategy: a number of milliseconds, or no further try. */
 export function delayOf(answer: unknown): number | undefined {
   return typeof answer === "number" ? answer : undefined;
 }

@@ -17,12 +17,11 @@ export type {
 } from "./client.js";
 
 /**
- * Runs holdfast on a client of ioredis 5 or 6, or of iovalkey: a `Redis`, with Sentinels or without, or a `Cluster`. The
- * client stays the caller's: it is used for scripts and never closed. Connections are added by `duplicate()`: one when
- * something first has to be listened to (in a cluster with sharded messages one for each master that is listened to), and
- * one for each master where replicas acknowledge.
+ * Runs holdfast on a client of ioredis 5 or 6, or of iovalkey: a `Redis`, with Sentinels or without, or a `Cluster`. The client stays the
+ * caller's: it is used for scripts and never closed. `duplicate()` adds connections: one when holdfast first listens to messages (in a
+ * cluster with sharded messages, one for each master with a channel), and one for each master whose replicas acknowledge.
  *
- * @throws TypeError if it is not a client of ioredis, has `keyPrefix` or `stringNumbers`, or is in subscriber or monitor mode.
+ * @throws TypeError if the client is not a client of ioredis, has `keyPrefix` or `stringNumbers`, or is in subscriber or monitor mode.
  */
 export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
   assertUsable(redis);

@@ -4,23 +4,23 @@ import { type OpenSentinel, Sentinels } from "../own/sentinels.js";
 import type { IoredisClient, IoredisOwnClient } from "./client.js";
 import { openConnection } from "./connections.js";
 
-/** As many as ioredis listens to itself, by default. */
+/** The default number of Sentinels that ioredis listens to itself. */
 const MOST_SENTINELS = 10;
-/** ioredis asks one Sentinel, which may not know the new master yet that the majority has named. */
+/** ioredis asks one Sentinel. It may not know the new master yet that the majority has named. */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
-/** A client that was about to connect, and is not connected after so long, is on its way to a server which stands still. */
+/** A client that is not connected this long after it was about to connect is on its way to a suspended server. */
 const STUCK_MS = 1_000;
 
 /**
- * The present master, as the Sentinels name it, and the caller's client on its way there. While none of them is heard, it is where
- * ioredis has found it.
+ * The present master, as the Sentinels name it, and the caller's client on its way there. While no Sentinel is heard, the master is the
+ * server that ioredis has found.
  */
 export class PresentMaster {
   readonly #redis: IoredisClient;
   readonly #moved: () => void;
   readonly #sentinels: Sentinels;
-  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they name none. */
+  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they do not name a master. */
   #named: string | undefined;
   #place = "";
   /** The first question to the Sentinels; undefined until a call needs the answer. */
@@ -32,7 +32,7 @@ export class PresentMaster {
   #retry: Timer | undefined;
   #closed = false;
 
-  /** @param moved is called when it is another server, which `place` names by then */
+  /** @param moved is called when another server is the master; by then `place` names that server */
   constructor(redis: IoredisClient, moved: () => void) {
     const { sentinels, name = "", natMap, sentinelMaxConnections = MOST_SENTINELS } = redis.options;
     this.#redis = redis;
@@ -48,14 +48,14 @@ export class PresentMaster {
     return this.#place;
   }
 
-  /** Settles when the client is connected to this master; undefined while it is. */
+  /** Settles when the client is connected to this master; undefined while the client is connected to it. */
   get reached(): Promise<void> | undefined {
     return this.#journey?.ended;
   }
 
   /**
    * Listens to the Sentinels from the first call on.
-   * @returns what settles when they were asked for the first time; undefined once they were
+   * @returns a promise that settles when the Sentinels were first asked; undefined afterwards
    */
   meet(): Promise<unknown> | undefined {
     if (this.#closed || this.#isMet) return undefined;
@@ -119,7 +119,7 @@ export class PresentMaster {
     this.#named = named;
     this.#tries = 0;
     if (isFirst && this.#standing(named) !== "elsewhere") {
-      // It is where ioredis has found it, perhaps by another name.
+      // The client is where ioredis has found the master, perhaps by another name.
       if (this.#place === "") this.#go(named);
       return;
     }
@@ -146,7 +146,7 @@ export class PresentMaster {
     else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
-  /** ioredis has reached another server than the named one: its Sentinel lags behind, or ours no longer answer. */
+  /** ioredis has reached another server than the named master: its Sentinel lags behind, or ours no longer answer. */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();
@@ -173,13 +173,13 @@ export class PresentMaster {
     this.#journey = undefined;
   }
 
-  /** Where the client is connected, as far as that can be told. */
+  /** Where the client is connected, as far as the client shows this. */
   #standing(named: string | undefined): "there" | "elsewhere" | "unknown" {
     const { remoteAddress = "", remotePort } = this.#redis.stream ?? {};
     if (named === undefined || remotePort === undefined) return "unknown";
     const { host, port } = addressOf(named, undefined);
     if (port !== remotePort) return "elsewhere";
-    // A host name cannot be compared with the address of a socket, and an address of IPv6 is written in several ways.
+    // A host name cannot be compared with the address of a socket, and an IPv6 address has several spellings.
     if (!(IPV4.test(host) && IPV4.test(remoteAddress))) return "unknown";
     return host === remoteAddress ? "there" : "elsewhere";
   }
@@ -196,7 +196,7 @@ class Journey {
 
 type SentinelAddress = NonNullable<IoredisClient["options"]["sentinels"]>[number];
 
-/** With the options that ioredis itself has for connections to Sentinels. */
+/** With the options of ioredis itself for connections to Sentinels. */
 function openingOf(redis: IoredisClient, { host, port = 26_379, family }: SentinelAddress): OpenSentinel {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
   const duplicate = (options: object) =>
@@ -216,7 +216,7 @@ function openingOf(redis: IoredisClient, { host, port = 26_379, family }: Sentin
   return (events) => openConnection(duplicate, "classic", events);
 }
 
-/** What makes ioredis connect to a server, past all Sentinels. */
+/** The options that make ioredis connect to a server directly, without Sentinels. */
 function directTo(place: string): object {
   return { ...addressOf(place, undefined), sentinels: null, path: undefined, family: 0 };
 }

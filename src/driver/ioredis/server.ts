@@ -15,7 +15,7 @@ import { selectedDatabase } from "./unofficial.js";
 
 const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
 
-/** One server, or the present master among those that Sentinels watch. */
+/** One server, or the present master of several servers that Sentinels watch. */
 export class IoredisServerPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
   readonly calls: MasterCalls = new MasterCalls(this);
@@ -31,7 +31,7 @@ export class IoredisServerPort implements ClientPort, Masters {
   readonly #events: ClientEvents;
   readonly #unanswered = new Unanswered();
   #ready: boolean;
-  /** Among those that Sentinels watch; undefined where there are none. */
+  /** The present master; undefined without Sentinels. */
   readonly #master: PresentMaster | undefined;
 
   constructor(redis: IoredisClient, events: ClientEvents) {
@@ -61,7 +61,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     listen(redis, "ready", this.#onReady);
     listen(redis, "close", this.#onClose);
     listen(redis, "end", this.#onEnd);
-    // Whether the caller listens to errors himself stays his choice.
+    // The caller still decides whether to listen to errors.
     listen(redis, errorMonitor, this.#onError);
   }
 
@@ -92,7 +92,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     await this.#master?.close();
   }
 
-  /** In the database that the options name, or `SELECT` has chosen since. */
+  /** In the database that the options name, or that a later `SELECT` has chosen. */
   readonly #duplicate = (options: object): IoredisOwnClient => {
     const redis = this.#redis;
     const db = selectedDatabase(redis) ?? redis.options.db;
@@ -106,9 +106,9 @@ export class IoredisServerPort implements ClientPort, Masters {
   };
 
   /**
-   * ioredis sends a command again only after the connection that carried it was closed, be it for
-   * `autoResendUnfulfilledCommands` or for a `reconnectOnError` that answers 2. It carries scripts only once ready,
-   * so a connection that never was ready has lost nothing.
+   * ioredis sends a command again only after the connection that carried it was closed, because of `autoResendUnfulfilledCommands` or a
+   * `reconnectOnError` that answers 2. A connection carries scripts only once it is ready, so a connection that never was ready has lost
+   * nothing.
    */
   readonly #onClose = () => {
     this.#events.onLost();

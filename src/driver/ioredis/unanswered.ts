@@ -3,7 +3,7 @@ import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ScriptCommand } from "../known-scripts.js";
 import type { IoredisClient, IoredisCluster } from "./client.js";
 
-/** The scripts under way on a client of the caller's: ioredis leaves some without an answer for ever. */
+/** The scripts under way on a client of the caller's: ioredis never answers some of them. */
 export class Unanswered {
   readonly #commands = new Ring<UnansweredCommand>();
 
@@ -34,7 +34,7 @@ export class Unanswered {
     });
   }
 
-  /** Rejects all scripts under way. An answer that comes after that is dropped. */
+  /** Rejects all scripts under way. A later answer is dropped. */
   reject(error: Error): void {
     for (const command of [...this.#commands]) command.fail(error);
   }

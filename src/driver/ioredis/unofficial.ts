@@ -1,11 +1,11 @@
-// What the types of ioredis keep private. Each was seen in the versions that are tested.
+// The members that the types of ioredis keep private. Each member was seen in the tested versions.
 
 export const TESTED = "ioredis 5.9.2 and 6.0.0 and iovalkey 0.4.0";
 
-/** One of the servers that a cluster's client was told of. */
+/** A server in the list that a cluster's client was given. */
 export type StartupNode = string | number | { readonly host?: string; readonly port?: number };
 
-/** The servers that the client was told of. */
+/** The servers that the client was given. */
 export function startupNodesOf(cluster: object): readonly StartupNode[] {
   const { startupNodes = [] } = cluster as { readonly startupNodes?: readonly StartupNode[] };
   return startupNodes;

@@ -8,11 +8,14 @@ import type { Lend } from "./lend.js";
 import type { NodeRedisAddress, NodeRedisOptions, NodeRedisSentinelOptions } from "./options.js";
 import { sentinelOptionsOf } from "./unofficial.js";
 
-/** After so long the Sentinels are looked for again where the one that was asked for the others did not answer: until then none is listened to. */
+/**
+ * If the Sentinel that was asked for the other Sentinels did not answer, they are looked up again after this time. Until then holdfast
+ * listens to no Sentinel.
+ */
 const LOOK_AGAIN_MS = 1_000;
-/** A Sentinel that says nothing for so long is taken for gone. */
+/** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** What connections to servers have and those to Sentinels have not, unless the client was told so. */
+/** Options of connections to servers that connections to Sentinels do not have, unless the client was configured so. */
 const NO_SERVER: object = {
   database: undefined,
   name: undefined,
@@ -29,14 +32,14 @@ export class ClientSentinels {
   readonly #redis: NodeRedisSentinel;
   readonly #lend: Lend;
   readonly #told: (master: Address) => void;
-  /** Undefined while it is not known where they are. */
+  /** Undefined while the addresses of the Sentinels are unknown. */
   #sentinels: Sentinels | undefined;
   #met: Promise<void> | undefined;
   #isMet = false;
   #again: Timer | undefined;
   #closed = false;
 
-  /** @param told is called with the master that they name, each time they have named one */
+  /** @param told is called with the master each time the Sentinels have named it */
   constructor(redis: NodeRedisSentinel, lend: Lend, told: (master: Address) => void) {
     this.#redis = redis;
     this.#lend = lend;
@@ -50,7 +53,7 @@ export class ClientSentinels {
 
   /**
    * Listens from the first call on.
-   * @returns what settles when they were asked for the first time; undefined once they were
+   * @returns a promise that settles when the Sentinels were first asked; undefined afterwards
    */
   meet(): Promise<void> | undefined {
     if (this.#isMet || this.#closed) return undefined;
@@ -62,7 +65,7 @@ export class ClientSentinels {
 
   /**
    * As {@link Sentinels.confirm}.
-   * @returns false where it is not known where they are
+   * @returns false if their addresses are unknown
    */
   async confirm(): Promise<boolean> {
     await this.#sentinels?.confirm();
@@ -78,12 +81,12 @@ export class ClientSentinels {
   /** Never rejects. */
   async #meet(): Promise<void> {
     try {
-      // A client is a template for connections also when its server is gone.
+      // A client is a template for connections even when its server is gone.
       const client = await this.#lend(async (lent) => lent);
       const options = sentinelOptionsOf(this.#redis) ?? (await this.#find(client));
       if (!this.#closed) await this.#listen(client, options);
     } catch {
-      // The Sentinels may want a password, which version 5 does not expose.
+      // The Sentinels may want a password, and version 5 does not expose it.
       this.#lookAgain();
     }
   }
@@ -125,7 +128,7 @@ export class ClientSentinels {
   }
 }
 
-/** @param options as the client itself has them; without, connections to Sentinels are secured as those to servers are */
+/** @param options the client's own options; without them, connections to Sentinels are secured like connections to servers */
 function openingOf(
   client: NodeRedisClient,
   { host, port }: NodeRedisAddress,

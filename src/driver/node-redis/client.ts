@@ -12,7 +12,7 @@ export interface NodeRedisClient extends NodeRedisEvents {
   readonly socketEpoch: number;
   readonly options?: NodeRedisOptions | undefined;
   sendCommand(args: readonly string[], options: object): Promise<unknown>;
-  /** A new client with the same options but those given here. */
+  /** A new client with the same options, except the given options. */
   duplicate(options: object): NodeRedisOwnClient;
 }
 
@@ -20,7 +20,7 @@ export interface NodeRedisClient extends NodeRedisEvents {
 export interface NodeRedisPool extends NodeRedisEvents {
   readonly isOpen: boolean;
   readonly idleClients: number;
-  /** At once where a client is idle. */
+  /** At once if a client is idle. */
   execute<T>(task: (client: NodeRedisClient) => T): Promise<Awaited<T>>;
 }
 
@@ -38,7 +38,7 @@ export interface NodeRedisCluster extends NodeRedisEvents {
   readonly masters: readonly NodeRedisNode[];
   /** By "host:port". */
   readonly nodeByAddress: ReadonlyMap<string, NodeRedisNode>;
-  /** The client of a node, made if there is none yet. */
+  /** The client of a node, which is made if it does not exist yet. */
   nodeClient(node: NodeRedisNode): Promise<NodeRedisClient>;
   sendCommand(
     key: string | undefined,
@@ -51,7 +51,7 @@ export interface NodeRedisCluster extends NodeRedisEvents {
 /** One server of a cluster. */
 export interface NodeRedisNode {
   readonly address: string;
-  /** Undefined until a command needs it, with the option `minimizeConnections`. */
+  /** With the option `minimizeConnections`, undefined until a command needs it. */
   readonly client?: NodeRedisClient | undefined;
 }
 
@@ -76,10 +76,10 @@ interface NodeRedisEvents extends Pick<EventEmitter, "off" | "eventNames"> {
   on(event: string | symbol, listener: (error: Error) => void): unknown;
 }
 
-/** What runs commands on one server at a time. */
+/** Runs commands on one server at a time. */
 export type NodeRedisServer = NodeRedisClient | NodeRedisPool | NodeRedisSentinel;
 
-/** What the adapter needs of a client, besides that by which its kind is known. */
+/** The members that the adapter needs in a client, besides the members by which it knows the kind. */
 const MEMBERS = ["on", "off", "eventNames"];
 const SERVER_MEMBERS = [...MEMBERS, "isReady", "sendCommand", "duplicate"];
 const POOL_MEMBERS = [...MEMBERS, "execute"];
@@ -138,8 +138,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Names the server as in a URL, without credentials. A client that does not show its server gets a number instead: a lock made of
- * several must not take two servers for one.
+ * Names the server as in a URL, without credentials. A client that does not show its server gets a number instead: a lock made of several
+ * locks must not take two servers for the same server.
  */
 export function serverName(redis: NodeRedisServer): string {
   if (isSentinel(redis)) {
@@ -163,7 +163,7 @@ function numberOf(client: object): number {
   return number;
 }
 
-/** Names a cluster by the servers that its client was told of, without credentials. */
+/** Names a cluster by the servers that its client was given, without credentials. */
 export function clusterName(cluster: NodeRedisCluster): string {
   const { rootNodes, defaults } = optionsOf(cluster);
   const names = rootNodes.map(({ url, socket }) => {
@@ -177,7 +177,7 @@ export function nodeName({ host, port }: NodeRedisAddress): string {
   return inUrl(host, port);
 }
 
-/** A pool shows its options only through its clients; undefined where none is there to be asked. */
+/** A pool shows its options only through its clients; undefined if it has no client to ask. */
 function memberOptions(pool: NodeRedisPool): NodeRedisOptions | undefined {
   const seen: NodeRedisOptions[] = [];
   if (pool.idleClients > 0) void pool.execute(({ options }) => seen.push(options ?? {}));

@@ -27,8 +27,8 @@ import { optionsOf, rediscover } from "./unofficial.js";
 const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
 
 /**
- * A cluster. Node-redis knows the servers of all slots and follows redirections: a redirected command was not carried out. It does
- * not send again what a lost connection has rejected.
+ * A cluster. Node-redis knows the servers of all slots and follows redirections: a redirected command was not carried out. It does not
+ * resend commands that a lost connection has rejected.
  */
 export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
@@ -72,7 +72,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#lookAtSlots();
   }
 
-  /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
+  /** Node-redis would open a connection for each look, so it looks only if there is something to see. */
   readonly lookForMoves = async (): Promise<void> => {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
@@ -82,7 +82,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     try {
       const words = wordsOf(command, call);
-      // It may connect for it, and that connection outlives the call.
+      // Node-redis may connect for this call, and the connection outlives the call.
       const reply = await inRootContext(() =>
         this.#cluster.sendCommand(call.keys[0], false, words, { ...AS_THEY_ARE }),
       );
@@ -103,7 +103,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
         return answers as readonly RawReply[];
       },
     }));
-    // It may connect for it, and that connection outlives the call.
+    // Node-redis may connect for this call, and the connection outlives the call.
     return inRootContext(() => askEach(masters, ticket, fromNodeRedis));
   }
 
@@ -122,7 +122,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     unlisten(this.#cluster, "node-disconnect", this.#onNodeEnd);
   }
 
-  /** The first node that answers a PING. Node-redis asks a single one for the slots: were that the failed master, all calls would wait. */
+  /** The first node that answers a PING. Node-redis asks a single node for the slots: if that is the failed master, all calls wait. */
   #whoAnswers(): Promise<NodeRedisClient | undefined> {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const answers = ready.map((client) => client.sendCommand(["PING"], AS_THEY_ARE).then(() => client));
@@ -147,7 +147,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     return this.#cluster.nodeClient(master);
   }
 
-  /** For a node without a client: with the options of any other node. */
+  /** For a node without a client: the options of any other node. */
   #node(address: string): Duplicate {
     return async () => {
       const client = this.#cluster.nodeByAddress.get(address)?.client;
@@ -172,7 +172,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     if (clients.every(({ isReady }) => isReady)) this.outage = undefined;
   };
 
-  /** Node-redis keeps trying to reach a failed master, and would look for the one that has replaced it much later or never. */
+  /** Node-redis keeps trying to reach a failed master, and would look for its successor much later or never. */
   readonly #onNodeError = (error: Error) => {
     this.outage = error;
     this.#look();

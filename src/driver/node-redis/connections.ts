@@ -3,16 +3,19 @@ import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import type { NodeRedisClient, NodeRedisOwnClient } from "./client.js";
 import type { NodeRedisAddress, NodeRedisOptions, NodeRedisReconnectStrategy } from "./options.js";
 
-/** Makes a client for a connection of our own, with the options of one of the caller's. */
+/** Makes a client for a connection of our own, with the options of one of the caller's clients. */
 export type Duplicate = () => Promise<NodeRedisOwnClient>;
 
-/** Overrides the command options of the caller's client: text as text, integers as numbers, and in order, not `asap`. */
+/**
+ * Overrides the command options of the caller's client: text stays text, integers become numbers, and commands keep their order (no
+ * `asap`).
+ */
 export const AS_THEY_ARE = { typeMapping: {}, asap: false, abortSignal: undefined };
 
 /**
- * A client lives for one connection, and we reconnect ourselves: node-redis would keep the process alive while it waits
- * to reconnect, and would subscribe on its own. What serves the caller's commands is left out: a cache that clients share,
- * reads from replicas, and timers, which would keep the process alive or take an idle connection for a dead one.
+ * A client lives for one connection, and we reconnect ourselves: node-redis would keep the process alive while it waits to reconnect, and
+ * would subscribe on its own. Left out are options for the caller's commands: a cache that clients share, reads from replicas, and timers,
+ * which would keep the process alive or take an idle connection for a dead connection.
  * @param others options that differ from those of the client
  */
 export function duplicateOnce(
@@ -24,7 +27,7 @@ export function duplicateOnce(
   return client.duplicate({
     ...others,
     socket: { ...socket, ...place, reconnectStrategy: false, socketTimeout: undefined },
-    // The socket has it by now.
+    // The socket's options already have the address of the URL.
     url: undefined,
     commandOptions: {},
     disableOfflineQueue: false,
@@ -39,17 +42,17 @@ export function duplicateOnce(
 
 /** A connection of our own. It keeps no process alive: the caller's connection does. */
 export class NodeRedisConnection implements OwnConnection {
-  /** Rejects where none could be made, and when it is closed meanwhile. */
+  /** Rejects if the connection could not be made, or was closed meanwhile. */
   readonly #client: Promise<NodeRedisOwnClient>;
   readonly #sharded: boolean;
   readonly #events: ConnectionEvents;
   readonly #onAnswer: () => void;
   #tellClosed: (error: Error) => void = () => undefined;
-  /** Once it has a connection. */
+  /** Once the client has a connection. */
   #connected: NodeRedisOwnClient | undefined;
   #over = false;
 
-  /** @param onAnswer is called when a command was carried out */
+  /** @param onAnswer is called when the server has answered a command */
   constructor(
     duplicate: Duplicate,
     family: PubSubFamily,
@@ -64,7 +67,7 @@ export class NodeRedisConnection implements OwnConnection {
     });
     const made = this.#open(duplicate);
     made.catch((error: unknown) => this.#end(error));
-    // Raced once here, not in each call: a pending promise keeps every reaction that a race adds to it.
+    // The race is set up once here, not in each call: a pending promise keeps every reaction that a race adds to it.
     this.#client = Promise.race([made, closed]);
     this.#client.catch(toldByTheCommand);
   }
@@ -88,9 +91,9 @@ export class NodeRedisConnection implements OwnConnection {
   }
 
   /**
-   * Does not wait for a client that is still to be made, nor for one that is about to connect: node-redis forgets a
-   * socket that is still connecting, so that one is ended as soon as it is connected. At once, also where it has just
-   * broken: after the client has ended by itself, `destroy` would not release its credentials.
+   * Does not wait for a client that is still being made or is about to connect: node-redis forgets a socket that is still connecting, so
+   * that socket is ended as soon as it is connected. Runs at once, even if the connection has just broken: after the client has ended by
+   * itself, `destroy` would not release its credentials.
    */
   async close(): Promise<void> {
     this.#over = true;
@@ -100,7 +103,7 @@ export class NodeRedisConnection implements OwnConnection {
 
   async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
     const client = await duplicate();
-    // Also a reply that it cannot parse: from then on its answers no longer match the commands.
+    // Also a reply that node-redis cannot parse: from then on the answers no longer match the commands.
     client.on("error", (error) => this.#end(error));
     // The server unsubscribes from the channels of a slot that it gives away.
     client.on("sharded-channel-moved", () =>
@@ -125,16 +128,16 @@ export class NodeRedisConnection implements OwnConnection {
 /** Ignored: `send`, `subscribe` and `unsubscribe` await the same promise and report the rejection. */
 function toldByTheCommand(): void {}
 
-/** Also for a client that has just lost its connection, so that it releases its credentials. */
+/** Even if the client has just lost its connection, so that it releases its credentials. */
 function destroy(client: NodeRedisOwnClient): void {
   try {
     client.destroy();
   } catch {
-    // Version 5 does not do it twice.
+    // Version 5 does not destroy a client twice.
   }
 }
 
-/** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
+/** The pause before the next connection, after this many failures in a row; undefined if no connection may be opened. */
 export function retryDelayMs(
   strategy: NodeRedisReconnectStrategy | undefined,
   failures: number,

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { ServerReplyError } from "../driver.js";
 
-/** Tells answers of the server, which become {@link ServerReplyError}, from failures on the way to it. */
+/** Distinguishes answers of the server, which become {@link ServerReplyError}, from failures on the way to the server. */
 export function fromNodeRedis(error: unknown): unknown {
   return isReply(error) ? new ServerReplyError(error.message, { cause: error }) : error;
 }
@@ -9,8 +9,8 @@ export function fromNodeRedis(error: unknown): unknown {
 const replies: ReadonlySet<string> = new Set(["SimpleError", "BlobError", "ErrorReply"]);
 
 /**
- * By name, as there is no class that all versions share. A program that was minified has other names in it, hence the
- * second mark: of the errors that node-redis makes only answers begin with a word in capitals, those of Node have a code.
+ * By name, as the versions do not share a class. A minified program has other names, hence the second mark: of node-redis's errors only
+ * answers begin with a word in capitals, and Node's errors have a code.
  */
 function isReply(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;

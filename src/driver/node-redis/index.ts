@@ -24,13 +24,12 @@ export type {
 } from "./options.js";
 
 /**
- * Runs holdfast on a client of node-redis 5 or 6, which its owner connects: what `createClient()`, `createClientPool()`,
- * `createSentinel()` or `createCluster()` makes. The client stays the caller's: it is used for scripts and never closed.
- * Connections are added by `duplicate()`: one when something first has to be listened to (in a cluster with sharded messages
- * one for each master that is listened to), and one for each master where replicas acknowledge. A pool does not keep calls
- * in order.
+ * Runs holdfast on a client of node-redis 5 or 6, made by `createClient()`, `createClientPool()`, `createSentinel()` or `createCluster()`
+ * and connected by its owner. The client stays the caller's: it is used for scripts and never closed. `duplicate()` adds connections: one
+ * when holdfast first listens to messages (in a cluster with sharded messages, one for each master with a channel), and one for each master
+ * whose replicas acknowledge. A pool does not keep calls in order.
  *
- * @throws TypeError if it is not a client of node-redis, or has a `keyPrefix`
+ * @throws TypeError if the client is not a client of node-redis, or has a `keyPrefix`
  */
 export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
   assertUsable(redis);

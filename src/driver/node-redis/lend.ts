@@ -13,23 +13,25 @@ import { execute } from "./unofficial.js";
 /** Hands out a plain client for one use of it. */
 export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
 
-/** Clients are lent in the order of the calls, except by a pool. Counts lost connections of a Sentinel's clients, which emit no event. */
+/**
+ * Lends clients in the order of the calls, except from a pool. Counts the lost connections of a Sentinel's clients, as these emit no event.
+ */
 export function lendOf(redis: NodeRedisServer, losses: ConnectionLosses): Lend {
   if (isSentinel(redis)) return lendOfSentinel(redis, losses);
   if (isPool(redis)) return lendOfPool(redis);
   return (use) => use(redis);
 }
 
-/** It may connect for it, and that connection outlives the call. */
+/** Node-redis may connect for this call, and the connection outlives the call. */
 function lendOfPool(pool: NodeRedisPool): Lend {
   return <T>(use: (client: NodeRedisClient) => Promise<T>) =>
     inRootContext(() => pool.execute(use) as Promise<T>);
 }
 
 /**
- * Calls of node-redis share the master's client while one is under way. While none is, each call of a turn asks for a client of its
- * own, and those that get none wait until all calls with one, later ones too, are done. So a call waits here until the one before
- * it has a client: calls keep their order.
+ * In node-redis, calls share the master's client while a call is under way. Otherwise each call of a turn asks for its own client, and
+ * calls without a client wait for all calls with a client, even for later calls. So a call waits here until the previous call has a client:
+ * calls keep their order.
  */
 function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {
   let last: Promise<void> = Promise.resolve();
@@ -42,10 +44,10 @@ function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): 
     });
     await before;
     try {
-      // It may connect for it, and that connection outlives the call.
+      // Node-redis may connect for this call, and the connection outlives the call.
       return await inRootContext(() =>
         execute(sentinel, (client: NodeRedisClient) => {
-          // Both the last client, which may have been replaced since, and this one.
+          // Both the last client, which may have been replaced, and this client.
           if (lent !== undefined) losses.look(lent);
           losses.look(client);
           lent = client;

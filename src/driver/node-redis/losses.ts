@@ -1,7 +1,7 @@
-/** What node-redis tells of the connections that a client has had. */
+/** Counts the connections of a client of node-redis. */
 interface CountedConnections {
   readonly isReady: boolean;
-  /** How many have been ready so far. */
+  /** How many connections have been ready so far. */
   readonly socketEpoch: number;
 }
 
@@ -19,12 +19,12 @@ export class ConnectionLosses {
     return this.#count;
   }
 
-  /** Counts what a client has lost since it was last looked at. */
+  /** Counts the connections that a client has lost since the last look. */
   look(client: CountedConnections): void {
     const losses = client.socketEpoch - (client.isReady ? 1 : 0);
     const known = this.#known.get(client) ?? losses;
     this.#known.set(client, losses);
-    // `socketEpoch` restarts at zero after a server under maintenance has handed its clients over to another one.
+    // `socketEpoch` restarts at zero after a server under maintenance has handed its clients over to another server.
     if (losses > known) this.add(losses - known);
   }
 

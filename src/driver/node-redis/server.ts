@@ -29,11 +29,11 @@ import type { NodeRedisReconnectStrategy } from "./options.js";
 const NOT_OPEN =
   "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";
 
-/** While the client looks for the master that is named: a Sentinel hears of it from the others within two seconds. */
+/** How long the client looks for the named master: a Sentinel learns of it from the others within two seconds. */
 const MOST_TRIES = 50;
 const TRY_AGAIN_MS = 100;
 
-/** One server, by one client or a pool, or the present master among those that Sentinels watch. */
+/** One server, by one client or a pool, or the present master of several servers that Sentinels watch. */
 export class NodeRedisServerPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
   readonly calls: MasterCalls = new MasterCalls(this);
@@ -46,15 +46,15 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #events: ClientEvents;
   readonly #lend: Lend;
   readonly #losses: ConnectionLosses;
-  /** Of the client that the last connection of our own was duplicated from. */
+  /** Belongs to the client that the last connection of our own was duplicated from. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
   readonly #sentinels: ClientSentinels | undefined;
-  /** The master by the Sentinels, which the client may not have found yet; undefined while they name none. */
+  /** The master that the Sentinels name, which the client may not have found yet; undefined while they do not name a master. */
   #named: Address | undefined;
   /** Settles when the client has found that master; undefined while no call waits for it. */
   #following: Promise<void> | undefined;
-  /** A client that was lent: connections of our own are duplicated from it also when its server is gone. */
+  /** A client that was lent: connections of our own are duplicated from it even when its server is gone. */
   #template: NodeRedisClient | undefined;
   #place = "";
   #closed = false;
@@ -103,8 +103,8 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   }
 
   /**
-   * Node-redis rejects what was under way when a connection is lost and sends again only what it had not written yet, but
-   * for a Sentinel's client: that one does it all over again, here.
+   * When a connection is lost, node-redis rejects the commands under way and resends only commands that it had not written yet. A
+   * Sentinel's client is different: it repeats all commands, here.
    */
   send(command: ScriptCommand, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     let failure: unknown;
@@ -131,8 +131,8 @@ export class NodeRedisServerPort implements ClientPort, Masters {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
-    // removed. A listener added after that is not called, so the next "error" would end the process.
+    // The object from createClient() inherits from the client that emits, and shares its listeners until the last listener is removed. A
+    // listener added later is not called, so the next "error" would end the process.
     unlisten(this.#redis, errorMonitor, this.#onError, this.#redis.eventNames().length > 1);
     if (isSentinel(this.#redis)) unlisten(this.#redis, "topology-change", this.#onChange);
     await this.#sentinels?.close();
@@ -144,13 +144,16 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (this.#isElsewhere) void this.#follow();
   };
 
-  /** Whether the client is connected to another master than the one that is named. */
+  /** Whether the client is connected to another master than the named master. */
   get #isElsewhere(): boolean {
     const found = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
     return this.#named !== undefined && found !== undefined && nodeName(found) !== nodeName(this.#named);
   }
 
-  /** Has the client look for the master until it has found the one that is named: the Sentinel that it asks may lag behind. Never rejects. */
+  /**
+   * Makes the client look for the master until it has found the named master: the Sentinel that the client asks may lag behind. Never
+   * rejects.
+   */
   #follow(): Promise<void> {
     this.#following ??= inRootContext(async () => {
       for (let tries = 0; tries < MOST_TRIES && this.#isElsewhere && !this.#closed; tries += 1) {
@@ -174,7 +177,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#error = undefined;
   };
 
-  /** The master has changed, or a server was added or removed. Node-redis lends the client of a new master once that answers. */
+  /** The master has changed, or a server was added or removed. Node-redis lends the client of a new master once the new master answers. */
   readonly #onChange = () =>
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
@@ -195,14 +198,14 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;
     this.#events.onReplaced();
-    // A microtask later: the caller of `placeOf` is not to be called back while that call runs.
+    // A microtask later: the caller of `placeOf` must not be called back while that call runs.
     queueMicrotask(this.#events.onMoved);
   }
 
   readonly #onError = (error: Error) => {
     this.#error = error;
     if (isPlain(this.#redis)) this.#losses.look(this.#redis);
-    // A pool emits only the errors of its clients, not their losses: each error counts as one.
+    // A pool emits only the errors of its clients, not their losses: each error counts as a loss.
     else if (isPool(this.#redis)) this.#losses.add();
   };
 }

@@ -1,11 +1,11 @@
 import type { NodeRedisClusterOptions, NodeRedisSentinelOptions } from "./options.js";
 
-// What node-redis marks as its own with a "_". Each was seen in the versions that are tested, but for the prefix of keys, which came with
+// The members that node-redis marks as private with a "_". Each was seen in the tested versions, except the prefix of keys, which came with
 // version 6.
 
 export const TESTED = "node-redis 5.12.1 and 6.3.1";
 
-/** The prefix of keys; undefined where there is none. */
+/** The prefix of keys; undefined without a prefix. */
 export function keyPrefixOf(redis: object): string | Uint8Array | undefined {
   const { _keyPrefix: prefix } = redis as { readonly _keyPrefix?: string | Uint8Array };
   return prefix?.length ? prefix : undefined;
@@ -37,7 +37,7 @@ interface UnofficialSlots {
   readonly _slots: { rediscover(startWith: object | undefined): Promise<void> };
 }
 
-/** Has a cluster's client ask a node for the slots. */
+/** Makes a cluster's client ask a node for the slots. */
 export function rediscover(cluster: object, node: object | undefined): Promise<void> {
   return (cluster as UnofficialSlots)._slots.rediscover(node);
 }
@@ -46,7 +46,7 @@ interface Executing<Client> {
   _execute<T>(isReadonly: boolean, task: (client: Client) => Promise<T>): Promise<T>;
 }
 
-/** Does something with the master's client, again with another one where the connection was lost. */
+/** Does something with the master's client, and repeats it with another client if the connection was lost. */
 export function execute<Client, T>(sentinel: object, task: (client: Client) => Promise<T>): Promise<T> {
   return (sentinel as Executing<Client>)._execute(false, task);
 }

@@ -1,13 +1,13 @@
 import { inRootContext } from "../../root-context.js";
 import type { ChannelListener, Unsubscribe } from "../driver.js";
 
-/** What begins and ends subscriptions. Each call settles, at the latest when its connection is lost. */
+/** Begins and ends subscriptions. Each call settles, at the latest when its connection is lost. */
 export interface PubSubLink {
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-/** The listener of each channel. Keeps the subscriptions of a link equal to the channels that have one. */
+/** The listener of each channel. Keeps the subscriptions of a link equal to the channels that have a listener. */
 export class ChannelTable {
   readonly #channels = new Map<string, ConnectionChannel>();
   readonly #link: PubSubLink;
@@ -45,7 +45,7 @@ export class ChannelTable {
     }
   }
 
-  /** These subscriptions have ended by themselves. @returns whether there were any */
+  /** These subscriptions have ended by themselves. @returns whether any were ended */
   lost(names: Iterable<string>): boolean {
     let any = false;
     for (const name of names) {
@@ -57,7 +57,7 @@ export class ChannelTable {
     return any;
   }
 
-  /** Subscribes again to channels whose subscription was lost or refused and which still have a listener. */
+  /** Subscribes again to channels that still have a listener and whose subscription was lost or refused. */
   renew(names: Iterable<string>): void {
     for (const name of names) {
       const channel = this.#channels.get(name);
@@ -65,7 +65,7 @@ export class ChannelTable {
     }
   }
 
-  /** Removes all listeners. Those that still join are rejected. */
+  /** Removes all listeners. Listeners that are still joining are rejected. */
   clear(error: unknown): void {
     for (const channel of this.#channels.values()) {
       channel.member?.joining?.reject(error);
@@ -88,7 +88,7 @@ export class ChannelTable {
     await this.#settle(channel);
   }
 
-  /** Starts `#follow` unless it runs: with one per channel a SUBSCRIBE never overtakes an UNSUBSCRIBE of the same channel. */
+  /** Starts `#follow` unless it runs: one run per channel keeps a SUBSCRIBE from overtaking an UNSUBSCRIBE of the same channel. */
   #settle(channel: ConnectionChannel): Promise<void> {
     channel.work ??= inRootContext(() => this.#follow(channel));
     return channel.work;
@@ -96,7 +96,7 @@ export class ChannelTable {
 
   /** Subscribes and unsubscribes until the link matches the wanted channels. */
   async #follow(channel: ConnectionChannel): Promise<void> {
-    // A microtask later: the link may fail at once, and `add` is to return its promise before `onReady` or a rejection reaches the caller.
+    // A microtask later: the link may fail at once, and `add` must return its promise before `onReady` or a rejection reaches the caller.
     await null;
     for (;;) {
       const { member, phase, name } = channel;
@@ -133,7 +133,7 @@ export class ChannelTable {
 /** The listener of a channel. */
 interface ChannelMember {
   readonly listener: ChannelListener;
-  /** Set until `onReady` was called. Not kept any longer: it keeps the asynchronous context of its caller alive. */
+  /** Set until `onReady` was called. It is not kept longer, as it keeps the asynchronous context of its caller alive. */
   joining: Joining | undefined;
 }
 
@@ -164,7 +164,7 @@ function admit(member: ChannelMember, joining: Joining): void {
   joining.resolve();
 }
 
-/** A joining listener is rejected. One that has heard messages before stays: `Subscriber` subscribes again for it. */
+/** A joining listener is rejected. A listener that has heard messages before stays: `Subscriber` subscribes again for it. */
 function refuse(channel: ConnectionChannel, error: unknown): void {
   channel.phase = "off";
   const { member } = channel;

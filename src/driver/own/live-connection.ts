@@ -2,30 +2,30 @@ import { systemClock, type Timer } from "../../clock.js";
 import type { PubSubLink } from "./channel-table.js";
 import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 
-/** A connection on which SUBSCRIBE stays unanswered for so long is dead, though the kernel may not know it yet. */
+/** A connection whose SUBSCRIBE stays unanswered for this long is dead, though the kernel may not know it yet. */
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Clients bound the time of connecting, but not that of the handshake with a server which says nothing. */
+/** Clients bound the time of connecting, but not the time of the handshake with a server that says nothing. */
 const READY_TIMEOUT_MS = 10_000;
 
-/** Makes an error of the server of what the Redis client rejects with, where it is one. */
+/** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
 export type ToError = (failure: unknown) => unknown;
 
-/** Opens a connection; an error is told as its end. */
+/** Opens a connection. An error is reported as the end of the connection. */
 export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
 
-/** A connection that listens, and is given up when it is not ready, or does not answer, in time. */
+/** A connection that listens. It is given up when it is not ready, or does not answer, in time. */
 export class LiveConnection implements PubSubLink {
   readonly #events: ConnectionEvents;
   readonly #toError: ToError;
   readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
-  /** Rejects when it has ended before. */
+  /** Rejects when the connection has ended before. */
   readonly #ready: Promise<void>;
   #tellReady: () => void = () => undefined;
   #refuse: (cause: unknown) => void = () => undefined;
   /** Rejects the calls that wait for an answer: some clients never settle them when the connection ends. */
   readonly #unanswered = new Set<(cause: unknown) => void>();
-  /** Why it has ended; undefined while it has not. */
+  /** Why the connection has ended; undefined while it is alive. */
   #end: { readonly cause: unknown } | undefined;
 
   constructor(open: OpenPubSub, toError: ToError, events: ConnectionEvents) {
@@ -60,7 +60,7 @@ export class LiveConnection implements PubSubLink {
     return this.#answered((connection) => connection?.unsubscribe(channel));
   }
 
-  /** @param cause what the calls that wait for an answer reject with */
+  /** @param cause the rejection for the calls that wait for an answer */
   async close(cause: unknown = new Error("the connection was closed")): Promise<void> {
     this.#end ??= { cause };
     this.#refuse(this.#end.cause);
@@ -69,7 +69,7 @@ export class LiveConnection implements PubSubLink {
     await this.#connection?.close();
   }
 
-  /** An `open` that throws is told later, as any other end: the caller has no reference to this connection yet. */
+  /** An `open` that throws is reported later, like any other end: the caller has no reference to this connection yet. */
   #opened(open: OpenPubSub, events: ConnectionEvents): PubSubConnection | undefined {
     try {
       return open(events);

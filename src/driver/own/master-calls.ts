@@ -13,13 +13,13 @@ import type { Slots } from "./slots.js";
 
 /** How to reach the masters. */
 export interface Masters extends Omit<MasterOptions, "open"> {
-  /** Those of a cluster. Without, one master has all keys, and its name is "". */
+  /** The masters of a cluster. Without, one master has all keys, and its name is "". */
   readonly slots?: Slots;
-  /** Opens a connection for scripts and for asking what replicas have. */
+  /** Opens a connection for scripts and for questions about replicas. */
   open(master: string, family: PubSubFamily, events: ConnectionEvents): CommandConnection;
 }
 
-/** The connection to a master that got no call for so long is closed; the next call opens it again. */
+/** A connection to a master is closed after this long without a call. The next call opens it again. */
 const UNUSED_MS = 60_000;
 
 interface Used {
@@ -78,7 +78,7 @@ export class MasterCalls {
     return opened;
   }
 
-  /** Called when another master is reached: a master that it replaced gets no calls any more. */
+  /** Called when another master is reached: the master that it replaced gets no more calls. */
   #closeUnused(): void {
     const sinceMs = this.#clock.monotonicMs() - UNUSED_MS;
     for (const [master, { calls, usedMs }] of this.#calls) {

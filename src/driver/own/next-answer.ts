@@ -1,6 +1,6 @@
 /**
- * A question with many callers. A call that comes while one question is under way shares the next one: what it asks about may have
- * happened after the server made the answer that is on its way.
+ * A question with many callers. A call that comes while a question is under way shares the next question: the event behind the call may be
+ * newer than the answer that is on its way.
  */
 export class NextAnswer<Answer> {
   readonly #ask: () => Promise<Answer>;

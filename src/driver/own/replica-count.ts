@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../clock.js";
 import { type ReplicaDemand, ServerReplyError } from "../driver.js";
 import type { CommandConnection } from "./connection.js";
 
-/** After so many milliseconds the number of replicas is asked for again. */
+/** After this many milliseconds the replicas are counted again. */
 const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
@@ -12,7 +12,7 @@ const AT_ONCE_MS = 10;
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
-/** The times between trials are so many times as long as these: they take a tenth of the time. */
+/** The pause between two trials is this many times as long as a trial, so that trials take a tenth of the time. */
 const PAUSE_PER_TRIAL = 10;
 
 /** How many replicas a call wants, and for how many of them it waits. */
@@ -26,13 +26,15 @@ export interface WantedReplicas {
 /** How many replicas one master has, and how many of them keep up. */
 export class ReplicaCount {
   readonly #clock: Clock;
-  /** Those that are connected; undefined while that is not known. */
+  /** The number of connected replicas; undefined while it is unknown. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
-  /** The most that were connected since the Sentinels last confirmed this master. */
+  /** The largest number of connected replicas since the Sentinels last confirmed this master. */
   #expected = 0;
   /** Whether any replica was ever connected. */
   #hadAny = false;
-  /** The number of replicas that acknowledged the latest write which not all had in time; undefined while all keep up. */
+  /**
+   * The number of replicas that acknowledged the latest write that some replicas did not acknowledge in time; undefined while all keep up.
+   */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {
@@ -69,7 +71,7 @@ export class ReplicaCount {
     return (this.connected ?? 0) < this.#expected;
   }
 
-  /** This is the master, as it was when so many were connected. */
+  /** The Sentinels have confirmed this master, as it was when this many replicas were connected. */
   confirmed(connected: number): void {
     this.#expected = Math.max(connected, this.connected ?? 0);
   }
@@ -91,7 +93,7 @@ export class ReplicaCount {
     return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
   }
 
-  /** A call that wanted so many was answered. */
+  /** A call that wanted this many replicas was answered. */
   answered(acknowledged: number, { wanted, needed }: WantedReplicas): void {
     if (acknowledged >= wanted) {
       this.#keepUp = undefined;

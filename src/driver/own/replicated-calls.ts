@@ -17,15 +17,15 @@ import { askReplicas, ReplicaCount, type WantedReplicas } from "./replica-count.
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
   /**
-   * Resolves once the Sentinels have named the master, after `move` was called where that is another server; rejects where too few
-   * of them answer. Not there without Sentinels: then no other server becomes the master.
+   * Resolves once the Sentinels have named the master. If that is another server, `move` is called first. Rejects if too few Sentinels
+   * answer. Absent without Sentinels: then the master stays the same server.
    */
   readonly confirm?: () => Promise<void>;
-  /** Whether, as far as is known without asking, another server may be the master by now: then each answer is to be confirmed. */
+  /** Whether another server may be the master by now, judged without a question. If so, each answer must be confirmed. */
   readonly mayBeReplaced?: () => boolean;
-  /** Makes an error of the server of what the Redis client rejects with, where it is one. */
+  /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
-  /** Default: that of the process. */
+  /** Default: the clock of the process. */
   readonly clock?: Clock;
 }
 
@@ -33,31 +33,31 @@ interface WaitingCall {
   readonly call: ScriptCall;
   readonly ticket: Ticket;
   readonly demand: ReplicaDemand;
-  /** Whether the slot is being imported by this master, which then takes a call for it only after `ASKING`. */
+  /** Whether the slot is being imported by this master, which then accepts a call for the slot only after `ASKING`. */
   readonly asking: boolean;
   resolve(reply: ReplicatedReply): void;
   reject(error: unknown): void;
 }
 
-/** A call that was carried out, and waits for replicas. */
+/** A call that the server has run, and that waits for replicas. */
 interface Written extends WaitingCall, WantedReplicas {
   readonly reply: RawReply;
   /** The number of changes of the master when the script was sent. */
   readonly moves: number;
 }
 
-/** A call that comes while earlier ones wait for replicas is held up no longer than this. */
+/** A call that comes while earlier calls wait for replicas is delayed no longer than this. */
 const ROUND_MS = 50;
 /**
- * A connection on which nothing is answered so long after the replicas' time is over is dead, though the kernel may not know
- * it yet, or that of a master which was replaced since.
+ * If nothing is answered for this long after the replicas' time is over, the connection is dead, though the kernel may not know it yet, or
+ * its master was replaced.
  */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
- * connection, so these calls have one. It also blocks the commands behind it: hence rounds, each of which sends the calls that have
- * come meanwhile and asks once for everything written so far.
+ * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own connection, so these
+ * calls have their own connection. `WAIT` also blocks the commands behind it, hence rounds: each round sends the calls that have come
+ * meanwhile, and asks once for everything written so far.
  */
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
@@ -86,12 +86,12 @@ export class ReplicatedCalls {
       this.#waiting.push({ call, ticket, demand, asking, resolve, reject });
       if (this.#running) return;
       this.#running = true;
-      // All calls of this turn go together.
+      // All calls of this turn are sent together.
       inRootContext(() => queueMicrotask(() => void this.#runAll()));
     });
   }
 
-  /** Another server is the master: the next connection leads there, and what the old one was sent fails. */
+  /** Another server is the master: the next connection leads there, and commands sent to the old master fail. */
   move(): void {
     this.#moves += 1;
     void this.#leave();
@@ -143,16 +143,16 @@ export class ReplicatedCalls {
       else this.#reject(call, outcome.reason);
     });
     const { count, isFinal } = await answer;
-    // The connection has ended. The next one has written nothing, so its WAIT would count all replicas.
+    // The connection has ended. The next one has written nothing, so WAIT on it would count all replicas.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
-    // A script that had to be sent again, in full, has written after the question.
+    // A script that had to be sent again, in full, has written its values after this `WAIT`.
     else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
     else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs());
   }
 
   /**
-   * Answers each call that enough replicas have acknowledged, that is out of time or that was given up.
-   * @param counted undefined where the replicas could not be counted
+   * Answers each call that enough replicas have acknowledged, whose time is over or that was given up.
+   * @param counted undefined if the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {
     const acknowledged = counted ?? 0;
@@ -166,8 +166,8 @@ export class ReplicatedCalls {
   }
 
   /**
-   * This server may have been replaced as the master if replicas lack the write, or if a failover has begun: a replica that is promoted is
-   * no longer counted here, and those that are left acknowledge. Then the Sentinels have to confirm the master first.
+   * This server may have been replaced as the master if replicas lack the write, or if a failover has begun: this server no longer counts a
+   * replica that is promoted, and the remaining replicas acknowledge. In both cases the Sentinels must confirm the master first.
    */
   #answer(call: Written, acknowledged: number): void {
     const { reply, demand, wanted, resolve, reject } = call;
@@ -181,7 +181,7 @@ export class ReplicatedCalls {
       if (connected !== undefined) this.#count.confirmed(connected);
       answer();
     };
-    // With any other demand the caller itself rejects too few acknowledgements; `connected` accepts them, so the master must be confirmed.
+    // With any other demand the caller itself rejects too few acknowledgements. `connected` accepts them, so the master must be confirmed.
     const isShort = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
     const isDoubtful = isShort || (demand.replicas !== 0 && mayBeReplaced?.() === true);
     if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);
@@ -196,7 +196,7 @@ export class ReplicatedCalls {
 
   async #open(): Promise<CommandConnection> {
     if (this.#link !== undefined) return this.#link;
-    // Answers the calls that a former connection has written: a new one cannot count their replicas.
+    // Answers the calls whose writes went through an earlier connection: the new connection cannot count their replicas.
     this.#settle(undefined, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
     const link = this.#options.open(
@@ -216,14 +216,16 @@ export class ReplicatedCalls {
     this.#count.forget();
   }
 
-  /** Ends the connection and the commands under way; the next call makes a new one. */
+  /** Ends the connection and the commands under way; the next call makes a new connection. */
   async #leave(): Promise<void> {
     const link = this.#link;
     this.#forget();
     await link?.close();
   }
 
-  /** Throws and remembers a refusal that is final for this user. Any other error of the server is left to the script behind it. */
+  /**
+   * Remembers and throws a refusal that is final for this user. The script behind the question meets any other error of the server itself.
+   */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
     if (!(error instanceof ServerReplyError)) throw error;
@@ -235,13 +237,13 @@ export class ReplicatedCalls {
 }
 
 interface AnsweredCount {
-  /** Undefined where the server could not tell. */
+  /** Undefined if the server could not tell. */
   readonly count: number | undefined;
-  /** True if asking again would bring the same. */
+  /** True if asking again would give the same answer. */
   readonly isFinal: boolean;
 }
 
-/** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
+/** Asks how many replicas have all writes. Takes no longer than a round. Never rejects. */
 async function askFor(
   link: CommandConnection,
   calls: readonly WantedReplicas[],
@@ -253,7 +255,7 @@ async function askFor(
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
-  // Not a number, or a number that came too early for a server that waits: asking again would have the same result.
+  // Not a number, or a number that came before the server can have waited: asking again would have the same result.
   const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }

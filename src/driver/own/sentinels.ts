@@ -7,9 +7,9 @@ import { NextAnswer } from "./next-answer.js";
 /** How an adapter opens connections to one Sentinel. */
 export type OpenSentinel = (events: ConnectionEvents) => OwnConnection;
 
-/** What a Sentinel says of the master. */
+/** The answer of a Sentinel about the master. */
 interface Word {
-  /** Its address as it is announced, "host:port". */
+  /** The announced address of the master, "host:port". */
   readonly master: string;
   /** Grows with each master that Sentinels agree on. */
   readonly epoch: number;
@@ -20,20 +20,20 @@ interface Word {
 /** Sent by a Sentinel when it learns of another master. */
 const SWITCHED = "+switch-master";
 /**
- * Sent by the Sentinel that leads a failover when it begins. Two turns of its timer, a tenth of a second at least, lie between this and the
- * command that makes the chosen replica a master.
+ * Sent when a failover begins, by the Sentinel that leads it. At least two turns of its timer, a tenth of a second, lie between this
+ * message and the command that promotes the chosen replica.
  */
 const BEGUN = "+try-failover";
-/** A Sentinel that says nothing for so long is taken for gone. */
+/** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Once most Sentinels have answered, the rest is waited for no longer than this. */
+/** Once most Sentinels have answered, the rest get no more than this time. */
 const GRACE_MS = 50;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * The Sentinels that watch one master: listens to all of them on connections of its own, and asks them. Where they differ, the one
- * with the highest epoch has heard the latest.
+ * The Sentinels that watch one master: listens to all of them on extra connections, and asks them. If their answers differ, the Sentinel
+ * with the highest epoch has the latest news.
  */
 export class Sentinels {
   readonly #sentinels: readonly Sentinel[];
@@ -41,7 +41,7 @@ export class Sentinels {
   #epoch = Number.POSITIVE_INFINITY;
   readonly #answer = new NextAnswer(() => inRootContext(() => this.#askAll()));
 
-  /** @param told of the master that they name, each time they have named one */
+  /** @param told is called with the master each time the Sentinels have named it */
   constructor(openings: readonly OpenSentinel[], name: string, told: (master: string) => void) {
     this.#told = told;
     const heard = () => void this.ask();
@@ -49,8 +49,8 @@ export class Sentinels {
   }
 
   /**
-   * Whether one of them has told that it is about to make another server the master, and has not told since that this is over: the
-   * promoted replica may have left the old master, and those that are left there still acknowledge.
+   * Whether a Sentinel has begun a failover and has not reported its end: the promoted replica may have left the old master, and the
+   * replicas that remain there still acknowledge.
    */
   get isFailingOver(): boolean {
     return this.#sentinels.some(({ isFailingOver }) => isFailingOver);
@@ -64,18 +64,18 @@ export class Sentinels {
   }
 
   /**
-   * Asks all of them, and tells of another master before it resolves. Never rejects.
-   * @returns undefined where less than half of them answer
+   * Asks all Sentinels, and reports another master before it resolves. Never rejects.
+   * @returns undefined if less than half of them answer
    */
   ask(): Promise<Word | undefined> {
     return this.#answer.get();
   }
 
-  /** Rejects unless most of them answer, and the latest answer names a master that no failover is replacing. */
+  /** Rejects unless most Sentinels answer, and the latest answer names a master that no failover is replacing. */
   async confirm(): Promise<void> {
     const word = await this.ask();
     if (word === undefined) throw new Error("most Sentinels do not say who the master is");
-    // The Sentinel that leads a failover may be too slow to be among those that have answered.
+    // The Sentinel that leads a failover may answer too late to be counted here.
     if (word.isFailingOver || this.isFailingOver)
       throw new Error("the Sentinels are about to make another server the master");
   }
@@ -106,7 +106,7 @@ export class Sentinels {
     });
   }
 
-  /** @param isSettled false while less than a majority has answered: a Sentinel still to answer may know of a later master */
+  /** @param isSettled false while less than a majority has answered: a Sentinel that has not answered may know a later master */
   #judge(isSettled: boolean): void {
     const words = this.#sentinels.flatMap(({ word }) => (word === undefined ? [] : [word]));
     const latest = latestOf(words);
@@ -116,32 +116,35 @@ export class Sentinels {
   }
 }
 
-/** Of answers with the highest epoch one with a failover goes first: that Sentinel leads it and knows more than those that only watch. */
+/**
+ * Among answers with the highest epoch, an answer with a failover counts first: that Sentinel leads the failover and knows more than
+ * Sentinels that only watch.
+ */
 function latestOf(words: readonly Word[]): Word | undefined {
   const epoch = Math.max(...words.map((word) => word.epoch));
   const latest = words.filter((word) => word.epoch === epoch);
   return latest.find(({ isFailingOver }) => isFailingOver) ?? latest[0];
 }
 
-/** One Sentinel, with a connection that listens and one that asks: in RESP2 a connection that listens cannot send other commands. */
+/** One Sentinel, with one connection that listens and another that asks: in RESP2 a connection that listens cannot send other commands. */
 class Sentinel {
   readonly #open: OpenSentinel;
   readonly #name: string;
   readonly #heard: () => void;
   /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
-  /** By its last message or answer, whichever is later. */
+  /** The time of its last message or answer, whichever is later. */
   isFailingOver = false;
   /** How many failovers it has begun. */
   #begun = 0;
   #listening: LiveConnection | undefined;
   #link: CommandConnection | undefined;
   #retry: Timer | undefined;
-  /** Connections that failed in a row. */
+  /** How many connections failed in a row. */
   #failures = 0;
   #closed = false;
 
-  /** @param heard is called when it may have something to say */
+  /** @param heard is called when the Sentinel may have new information */
   constructor(open: OpenSentinel, name: string, heard: () => void) {
     this.#open = open;
     this.#name = name;
@@ -152,7 +155,7 @@ class Sentinel {
     if (this.#closed) return;
     const connection = new LiveConnection(this.#open, (error) => error, {
       onReady: () => {
-        // Refused to a user who may listen to less: then a failover is noticed when replicas are missing, or when it is over.
+        // This user may listen to fewer channels: a failover is then noticed when replicas are missing, or when it is over.
         connection.subscribe(BEGUN).catch(() => undefined);
         connection.subscribe(SWITCHED).then(
           () => {
@@ -175,17 +178,17 @@ class Sentinel {
     this.#listening = connection;
   }
 
-  /** Undefined where it does not answer, or knows no master of that name. Never rejects. */
+  /** Undefined if the Sentinel does not answer, or knows no master of that name. Never rejects. */
   async ask(): Promise<Word | undefined> {
     if (this.#closed) return undefined;
     const link = this.#reach();
     const begun = this.#begun;
     const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => this.#leave(link));
     try {
-      // In this order. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
+      // The order matters. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
       // epoch with the old master, and that answer would win.
       const [state, address] = await Promise.all([
-        // Refused to this user: without epochs the Sentinels count as equally informed.
+        // The user may not ask this: without epochs the Sentinels count as equally informed.
         link.send(["SENTINEL", "MASTER", this.#name]).catch(() => undefined),
         link.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name]),
       ]);
@@ -196,7 +199,7 @@ class Sentinel {
     } finally {
       timeout.cancel();
     }
-    // An answer that was made before a failover began says nothing of it.
+    // An answer from before a failover does not know about the failover.
     if (begun === this.#begun) this.isFailingOver = this.word?.isFailingOver ?? false;
     return this.word;
   }
@@ -244,7 +247,7 @@ function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | un
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };
 }
 
-/** Names and values by turns, or what a Redis client has made of them. */
+/** Names and values by turns, or the object that a Redis client has made from them. */
 export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
   if (reply === null || typeof reply !== "object") return new Map();
   if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>));

@@ -1,14 +1,14 @@
 import { ServerReplyError, WaitRefusedError } from "../driver.js";
 
-/** What a cluster's client knows of its slots. A server is named by its address, "host:port". */
+/** The slots that a cluster's client knows. A server is named by its address, "host:port". */
 export interface KnownSlots {
-  /** The server that has the slot of a key or a channel; undefined while none is known. */
+  /** The server that has the slot of a key or a channel; undefined while that server is unknown. */
   serverOf(key: string): string | undefined;
   /** Asks the cluster again which server has which slot. Never rejects. */
   refresh(): Promise<void>;
 }
 
-/** The server of a moving slot redirects once, to the other one; a few more allow for moves meanwhile. */
+/** The server of a moving slot redirects once, to the slot's new server. A few more redirections allow for moves meanwhile. */
 const MOST_REDIRECTS = 3;
 
 /** The servers that have the slots of a cluster. */
@@ -28,9 +28,9 @@ export class Slots implements KnownSlots {
   }
 
   /**
-   * Does something at the server that has a key, and follows it where it has moved.
-   * @param act does it, at a server that gets the slot only now where `asking` is true
-   * @param isOver whether nothing more is to be begun
+   * Calls `act` with the server that has a key, and again with the next server if the key has moved.
+   * @param act is called with `asking: true` if the server is just receiving the slot
+   * @param isOver whether nothing more may begin
    */
   async at<Result>(
     key: string,
@@ -50,7 +50,7 @@ export class Slots implements KnownSlots {
       } catch (error) {
         const { code = "", message = "" } = error instanceof ServerReplyError ? error : {};
         if (code !== "MOVED" && code !== "ASK") {
-          // The server may have failed, or be in a minority, and another one may have its slots by now.
+          // The server may have failed, or be in a minority, and another server may have its slots by now.
           if (isLost(error)) void this.refresh();
           throw error;
         }
@@ -62,7 +62,10 @@ export class Slots implements KnownSlots {
     }
   }
 
-  /** What the client knows after a refresh goes before the address in a redirection: the client may reach that server by another address. */
+  /**
+   * After a refresh, the client's own table has priority over the address in a redirection: the client may reach that server by another
+   * address.
+   */
   async #newServer(key: string, old: string, redirectedTo: string | undefined): Promise<string | undefined> {
     await this.refresh();
     const known = this.serverOf(key);

@@ -5,36 +5,36 @@ import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 import { LiveConnection, type ToError } from "./live-connection.js";
 import type { Slots } from "./slots.js";
 
-/** When to look up the slots after a connection has ended. By the last look the servers of a cluster agree which of them has which slot. */
+/** When to look up the slots after a connection has ended. By the last of these times the servers of a cluster agree on the slots. */
 const LOOKS_MS: readonly number[] = [1_000, 5_000, 15_000];
 
 /** Where and how to listen. */
 export interface Listening {
-  /** The servers that have the slots of the channels. Without, each server has all channels. */
+  /** The servers that have the slots of the channels. If absent, each server has all channels. */
   readonly slots?: Slots | undefined;
-  /** Opens a connection to a server; to any where that is "". */
+  /** Opens a connection to a server; "" stands for any server. */
   readonly open: (server: string, events: ConnectionEvents) => PubSubConnection;
-  /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
+  /** The pause before the next connection, after this many failures in a row; undefined if no connection may be opened. */
   retryDelayMs(failures: number): number | undefined;
   readonly toError: ToError;
 }
 
 /**
- * Listens to channels, on one connection for each server that is listened to: one for all messages of `PUBLISH`, which every server
- * has, and one for each master of a cluster whose slots have channels of `SPUBLISH`. A connection is opened when it is first needed
- * and opened again while it is needed. A subscription that ends, as its slot has moved or its master has failed, is made again at the
- * server that has the slot then. The old master may have become a replica, which accepts subscriptions as well but does not get the
- * messages of the new master: so the slots are looked up for a while, and subscriptions at a wrong server move.
+ * Listens to channels. One connection gets all messages of `PUBLISH`, which every server has; one for each master of a cluster gets the
+ * messages of `SPUBLISH` for the channels in its slots. A connection is opened when it is first needed, and reopened while it is needed.
+ * When a subscription ends because its slot has moved or its master has failed, it is made again at the slot's new server. The old master
+ * may have become a replica, which accepts subscriptions as well but does not get the messages of the new master: so the slots are looked
+ * up for a while, and subscriptions at a wrong server move.
  */
 export class Subscriber {
   readonly #listening: Listening;
   readonly #channels: ChannelTable;
   readonly #connections = new Map<string, ServerConnection>();
-  /** Channels to subscribe to again when the pause is over. */
+  /** Channels that are subscribed again when the pause is over. */
   readonly #lost = new Set<string>();
   #retry: Timer | undefined;
   #look: Timer | undefined;
-  /** Connections that failed in a row. */
+  /** How many connections failed in a row. */
   #failures = 0;
   #moves = 0;
   #closing: Promise<void> | undefined;
@@ -54,7 +54,7 @@ export class Subscriber {
     return joined;
   }
 
-  /** Another server is the master: subscribes there at once. */
+  /** Another server is the master: the channels are subscribed there at once. */
   move(): void {
     if (this.#closing !== undefined) return;
     this.#moves += 1;
@@ -80,7 +80,8 @@ export class Subscriber {
       await (this.#listening.slots?.at(channel, subscribeAt, isOver) ?? subscribeAt(""));
     } catch (error) {
       if (this.#moves !== moves) return this.#subscribe(channel);
-      // A listener that was ready before is not told of the failure, so it is tried again here. `#onEnd` has done so for a connection.
+      // A listener that was ready before is not told about the failure, so the channel is subscribed again here. After the end of a
+      // connection `#onEnd` has done so already.
       if (!this.#lost.has(channel)) {
         this.#lose([channel]);
         this.#renewLater();
@@ -115,7 +116,7 @@ export class Subscriber {
     const { server, live, channels } = connection;
     channels.delete(channel);
     if (channels.size > 0 || this.#connections.get(server) !== connection) return;
-    // Outside of a cluster the one connection stays open for later subscriptions.
+    // Outside a cluster the only connection stays open for later subscriptions.
     if (this.#listening.slots === undefined) return;
     this.#connections.delete(server);
     void live.close();
@@ -156,14 +157,14 @@ export class Subscriber {
     if (ms === undefined || this.#closing !== undefined) return;
     const follow = async () => {
       await this.#follow(slots);
-      // The end of another connection may have restarted the looks meanwhile.
+      // The end of another connection may have restarted this series of looks meanwhile.
       if (this.#look === look) this.#lookAgain(slots, others);
     };
     const look = systemClock.schedule(ms, () => void follow());
     this.#look = look;
   }
 
-  /** Looks up the slots, and moves the subscriptions of those that have another server now. */
+  /** Looks up the slots, and moves the subscriptions whose slot has another server now. */
   async #follow(slots: Slots): Promise<void> {
     await slots.refresh();
     for (const connection of this.#connections.values()) {
@@ -175,7 +176,7 @@ export class Subscriber {
   }
 
   #moveChannel(connection: ServerConnection, channel: string): void {
-    // Only a live subscription is moved: the server redirects a subscription that is being made.
+    // Only a live subscription is moved: the server itself redirects a subscription that is still being made.
     if (!this.#channels.lost([channel])) return;
     connection.live.unsubscribe(channel).catch(() => undefined);
     this.#leave(connection, channel);
@@ -188,10 +189,10 @@ export class Subscriber {
   }
 
   #renewLater(): void {
-    // A connection that fails gets here once through `#onEnd` and once for each subscription that waited for it.
+    // A connection that fails leads here once through `#onEnd` and once for each subscription that waited for the connection.
     if (this.#lost.size === 0 || this.#retry !== undefined || this.#closing !== undefined) return;
     const delayMs = this.#listening.retryDelayMs(Math.max(1, this.#failures));
-    // Without a delay nothing is opened until the next `subscribe`, which tries again for all channels.
+    // Without a delay no connection is opened until the next `subscribe`, which tries again for all channels.
     if (delayMs !== undefined) this.#retry = systemClock.schedule(delayMs, () => this.#renew());
   }
 
@@ -216,6 +217,6 @@ export class Subscriber {
 interface ServerConnection {
   readonly server: string;
   readonly live: LiveConnection;
-  /** The channels that are subscribed to on it, or about to be. */
+  /** The channels that are subscribed on this connection, or are about to be. */
   readonly channels: Set<string>;
 }

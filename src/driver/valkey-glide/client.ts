@@ -28,7 +28,7 @@ export interface ValkeyGlideSubscriptions {
   };
 }
 
-/** A message of a pattern has that pattern; those of `SPUBLISH` and those of `PUBLISH` look alike. */
+/** A message for a pattern names that pattern. Messages of `SPUBLISH` and of `PUBLISH` look alike. */
 export interface ValkeyGlideMessage {
   readonly channel: unknown;
   readonly message: unknown;
@@ -37,7 +37,7 @@ export interface ValkeyGlideMessage {
 
 export type ValkeyGlideRoute = "allPrimaries" | { readonly type: "primarySlotKey"; readonly key: string };
 
-/** What may be given along with a client. */
+/** Options beside the client. */
 export interface ValkeyGlideOptions<Client> {
   /**
    * A second client, of the same kind, with which only this driver listens. Made with the options of the first and
@@ -46,7 +46,7 @@ export interface ValkeyGlideOptions<Client> {
   readonly subscriber: Client;
 }
 
-/** `Decoder.Bytes`: for bytes that are not text, GLIDE would throw an error. */
+/** `Decoder.Bytes`: GLIDE would throw an error for bytes that are not text. */
 export const BYTES = 0;
 export type Bytes = typeof BYTES;
 /** `PubSubChannelModes.Exact` and `PubSubChannelModes.Sharded`. */
@@ -61,7 +61,7 @@ export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient
   return "ssubscribeLazy" in client;
 }
 
-/** What the adapter needs of a client, besides that by which it is known. */
+/** The members that the adapter needs in a client, besides the members by which it knows the kind. */
 const MEMBERS = ["unsubscribeLazy", "getSubscriptions", "getPubSubMessage"];
 const CLUSTER_MEMBERS = [...MEMBERS, "sunsubscribeLazy"];
 
@@ -120,7 +120,7 @@ function kindOf(value: unknown): string {
   return "then" in value ? "a promise: await it" : `another object; tested with ${TESTED}`;
 }
 
-/** Names the server, or those of the cluster that its client was told of, as in a URL, without credentials. */
+/** Names the server, or the cluster's servers that its client was given, as in a URL, without credentials. */
 export function serverName(client: AnyClient): string {
   const { addresses = [], databaseId = 0, useTLS = false } = hiddenOf(client).config ?? {};
   const hosts = addresses.map(({ host, port }) => inUrl(host, port));

@@ -5,15 +5,18 @@ import { type AnyClient, BYTES, isCluster, type ValkeyGlideClusterClient } from 
 import { fromSubscriber } from "./errors.js";
 import type { GlideSubscriptions } from "./subscriptions.js";
 
-/** GLIDE reconnects by itself and emits no event: it is asked so often for its connections while there is a subscription. */
+/**
+ * GLIDE reconnects by itself and emits no event. While there is a subscription, this is the pause between two questions about its
+ * connections.
+ */
 const LOOK_MS = 1_000;
-/** If a cluster has not answered by then, one of its masters is gone or stands still. */
+/** If a cluster has not answered by then, one of its masters is gone or suspended. */
 const ANSWER_MS = 500;
 
 /**
- * Listens with a client of the caller's. What the port calls a connection is here the time in which the client has the
- * same connections and, in a cluster, each master the same slots. When they change, messages may have been missed, and the
- * listeners are told. While the answer is unknown, each look tells them so.
+ * Listens with the caller's client. The port's "connection" is here the time in which the client keeps the same connections and, in a
+ * cluster, each master keeps the same slots. After a change, messages may have been missed, and the listeners are told. While the answer is
+ * unknown, each look tells them so.
  */
 export class GlideListening implements PubSubConnection {
   readonly #client: AnyClient;
@@ -26,7 +29,7 @@ export class GlideListening implements PubSubConnection {
   #timer: Timer | undefined;
   #over = false;
 
-  /** @param toError maps a rejection of GLIDE to the error that is reported */
+  /** @param toError maps a rejection of GLIDE to the reported error */
   constructor(
     client: AnyClient,
     subscriptions: GlideSubscriptions,
@@ -85,7 +88,7 @@ export class GlideListening implements PubSubConnection {
     if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has reconnected, or a slot of the cluster has moved");
     if (this.#over) return;
-    // Subscriptions that were ended while GLIDE had no connection are still there.
+    // Subscriptions that ended while GLIDE had no connection still exist there.
     await this.#subscriptions.endOthers(this);
     if (this.#subscriptions.inUse) this.#lookLater(before);
     else this.#watched = undefined;
@@ -93,7 +96,7 @@ export class GlideListening implements PubSubConnection {
   }
 }
 
-/** Ignored: `#watch` has called `onEnd` with it. */
+/** Ignored: `#watch` has passed the error to `onEnd`. */
 function toldByEnd(): void {}
 
 const readers = new WeakMap<AnyClient, Set<ConnectionEvents>>();
@@ -129,7 +132,7 @@ type ConnectionNames = string | typeof UNKNOWN;
 
 const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
 
-/** Names the connections that the client has now; in a cluster, also the slots of each master. */
+/** Names the client's present connections and, in a cluster, the slots of each master. */
 async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
   try {
     if (!isCluster(client)) {
@@ -138,7 +141,7 @@ async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
     return await unlessLate(connectionsOfCluster(client));
   } catch (failure) {
     const error = fromSubscriber(failure);
-    // A refusal of the command is as constant as an answer: this user goes without looks. A master that is starting answers later.
+    // A refusal of the command is as constant as an answer: for this user there are no looks. A master that is starting answers later.
     if (error instanceof ServerReplyError && (MAY_NOT_ASK.has(error.code) || !isCluster(client))) {
       return error.code;
     }
@@ -148,8 +151,8 @@ async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
 }
 
 /**
- * Each master's own slots, as a slot that moves to the master with the highest epoch changes no epoch, and its epoch, as a slot
- * that has come back did change it.
+ * Each master's own slots and its epoch. A slot that moves to the master with the highest epoch changes no epoch, and a slot that has moved
+ * away and back changes only the epoch.
  */
 async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<string> {
   const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
@@ -161,11 +164,11 @@ async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<s
     ...(connections ?? []).map(({ key, value }) => `${key} ${connectionIn(value)}`),
     ...(nodes ?? []).map(({ key, value }) => `${key} ${ownSlots(value)}`),
   ];
-  // One for each master, in any order.
+  // An entry for each master, in any order.
   return told.sort().join();
 }
 
-/** The id alone may be the same again after a restart of the server. */
+/** The id alone may repeat after a restart of the server. */
 function connectionIn(info: unknown): string {
   return (
     String(info)
@@ -174,7 +177,7 @@ function connectionIn(info: unknown): string {
   );
 }
 
-/** "<id> <address> myself,master - <ping> <pong> <epoch> connected 0-5460 …", and slots on their way in brackets. */
+/** "<id> <address> myself,master - <ping> <pong> <epoch> connected 0-5460 …", and moving slots in brackets. */
 function ownSlots(nodes: unknown): string {
   const lines = String(nodes).split("\n");
   const own = lines.map((line) => line.split(" ")).find(([, , flags]) => flags?.startsWith("myself"));

@@ -1,12 +1,12 @@
 import { types } from "node:util";
 import { DriverClosedError, ServerReplyError } from "../driver.js";
 
-/** How GLIDE words an answer whose first word it knows, `ERR` among them, */
+/** GLIDE's wording of an answer whose first word it knows, for example `ERR`. */
 const KNOWN = /^An error was signalled by the server:? ?- (\w+)(?:: (.*))?$/s;
-/** and any other. */
+/** GLIDE's wording of any other answer. */
 const OTHER = /^([A-Z][A-Z0-9]*): (.*)$/s;
 
-/** The first words of answers that GLIDE does not name by them. It names `TRYAGAIN` TryAgain, and `NOSCRIPT` NoScriptError. */
+/** The first words of answers that GLIDE replaces with its own names. It calls `TRYAGAIN` TryAgain, and `NOSCRIPT` NoScriptError. */
 const codes: Readonly<Record<string, string>> = {
   ResponseError: "ERR",
   PermissionDenied: "NOPERM",
@@ -16,8 +16,8 @@ const codes: Readonly<Record<string, string>> = {
 const ENDED = "the GLIDE client has ended, by close()";
 
 /**
- * Tells answers of the server, which become {@link ServerReplyError} and get their own words back, and what was not sent as
- * the client has ended, from failures on the way to the server.
+ * Distinguishes three errors: an answer of the server, which becomes a {@link ServerReplyError} with its own words; a call that was not
+ * sent, as the client has ended; a failure on the way to the server.
  */
 export function fromGlide(error: unknown): unknown {
   if (!types.isNativeError(error) || error instanceof ServerReplyError) return error;
@@ -30,7 +30,7 @@ export function fromGlide(error: unknown): unknown {
   return new ServerReplyError(`${code} ${detail}`.trimEnd(), { cause: error });
 }
 
-/** The same for the subscriber, which sends no scripts: any `ClosingError` means that it has ended. */
+/** The same for the subscriber. It sends no scripts, so any `ClosingError` means that it has ended. */
 export function fromSubscriber(error: unknown): unknown {
   const ended = types.isNativeError(error) && error.name === "ClosingError";
   return ended ? new DriverClosedError(ENDED) : fromGlide(error);

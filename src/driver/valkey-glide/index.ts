@@ -19,14 +19,14 @@ export type {
 } from "./client.js";
 
 /**
- * Runs holdfast on clients of Valkey GLIDE 2.3 or later: two of `GlideClient`, or two of `GlideClusterClient`. The first runs
- * scripts, whatever else it is used for. With the second only holdfast listens. The caller closes both.
+ * Runs holdfast on clients of Valkey GLIDE 2.3 or later: two of `GlideClient`, or two of `GlideClusterClient`. The first client runs
+ * scripts, and you may use it for anything else. The second client listens for holdfast alone. The caller closes both.
  *
- * GLIDE emits no event when it has reconnected. The subscriber is asked once in a second, as long as there is a subscription: a call
- * that waits for a lock so learns a second late, at most, that it may have missed a message.
+ * GLIDE emits no event when it has reconnected. While there is a subscription, holdfast asks the subscriber every second: a call that waits
+ * for a lock learns at most a second late that it may have missed a message.
  *
- * @throws TypeError unless both are such clients; for a subscriber with RESP2, with a callback, without
- * `defaultDecoder: Decoder.Bytes`, or with which another driver listens.
+ * @throws TypeError unless both are such clients; for a subscriber that has RESP2, a callback, no `defaultDecoder: Decoder.Bytes`, or
+ * another driver listening with it.
  */
 export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlideClusterClient>(
   client: Client,

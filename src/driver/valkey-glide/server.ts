@@ -13,12 +13,12 @@ import { GlideSubscriptions } from "./subscriptions.js";
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
-/** Subscribers that a driver listens with: it ends every subscription of theirs that it did not make. */
+/** Subscribers that a driver listens with. The driver ends every subscription of theirs that it did not make. */
 const taken = new WeakSet<AnyClient>();
 
 /**
- * A server or a cluster. There are no `calls`: GLIDE reconnects without an event, also between a script and its `WAIT`, and on a
- * connection that has written nothing `WAIT` counts all replicas.
+ * A server or a cluster. `calls` is absent: GLIDE reconnects without an event, even between a script and its `WAIT`, and on a connection
+ * without writes `WAIT` counts all replicas.
  */
 export class ValkeyGlidePort implements ClientPort {
   readonly traits: DriverTraits;
@@ -106,9 +106,9 @@ export class ValkeyGlidePort implements ClientPort {
 
   async close(): Promise<void> {
     const { classic, sharded } = this.#subscriptions;
-    // A client that has ended has none.
+    // A client that has ended has no connection.
     await Promise.all([classic, sharded].map((ones) => ones.endOthers(this).catch(() => undefined)));
-    // Another driver may have it from now on.
+    // From now on another driver may have the subscriber.
     taken.delete(this.#subscriber);
   }
 
@@ -126,8 +126,8 @@ export class ValkeyGlidePort implements ClientPort {
   }
 
   /**
-   * GLIDE sends nothing again that the server may have carried out. It emits no event when it has reconnected, so a loss between two
-   * calls goes unnoticed. A call without an answer, which GLIDE rejects after its `requestTimeout`, counts as a loss.
+   * GLIDE never resends a command that the server may have run. It emits no event when it has reconnected, so a loss between two calls goes
+   * unnoticed. A call without an answer, which GLIDE rejects after its `requestTimeout`, counts as a loss.
    */
   #onLost(error: unknown): void {
     this.resets += 1;
@@ -136,7 +136,7 @@ export class ValkeyGlidePort implements ClientPort {
   }
 }
 
-/** Arrays of arrays of bytes as text. */
+/** Turns arrays of arrays of bytes into text. */
 function textOf(reply: unknown): RawReply {
   if (Array.isArray(reply)) return reply.map(textOf);
   return typeof reply === "object" && reply !== null ? String(reply) : (reply as RawReply);

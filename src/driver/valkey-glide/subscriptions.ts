@@ -8,13 +8,14 @@ import {
   type ValkeyGlideClusterClient,
 } from "./client.js";
 
-/** GLIDE does not tell what the server has confirmed: it is asked soon at first, then after longer pauses. */
+/** GLIDE does not report confirmations of the server, so it is asked: soon at first, then after longer pauses. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 
 /**
- * The channels that a client of GLIDE keeps subscribed, by itself on each new connection, until it is asked to unsubscribe. By the
- * lazy methods: when the server refuses, the waiting ones would repeat the question at once, thousands of times a second.
+ * The channels that a client of GLIDE keeps subscribed until it is asked to unsubscribe. GLIDE itself subscribes again on each new
+ * connection. Uses the lazy methods: when the server refuses, the waiting methods would repeat the question at once, thousands of times a
+ * second.
  */
 export class GlideSubscriptions {
   readonly #lazily: Lazily;
@@ -41,30 +42,30 @@ export class GlideSubscriptions {
     return this.#channels.size > 0;
   }
 
-  /** Called before `subscribe`: from now on `endOthers` of `by` leaves the channel subscribed. */
+  /** Called before `subscribe`: from now on the `endOthers` call of `by` leaves the channel subscribed. */
   claim(channel: string, by: object): void {
     this.#channels.set(channel, by);
   }
 
-  /** Resolves once the server has confirmed it, and never when the server refuses: `LiveConnection` bounds the wait. */
+  /** Resolves once the server has confirmed the subscription, and never when the server refuses: `LiveConnection` bounds the wait. */
   async subscribe(channel: string): Promise<void> {
     await this.#lazily.subscribe([channel]);
     await this.#until(channel, true);
   }
 
-  /** Resolves once the server has confirmed it. */
+  /** Resolves once the server has confirmed the end. */
   async unsubscribe(channel: string): Promise<void> {
     await this.#end([channel]);
     await this.#until(channel, false);
   }
 
-  /** Ends the subscriptions that `by` was not the last to claim, without waiting for the server. */
+  /** Ends the subscriptions that another listening was the last to claim, without waiting for the server. */
   async endOthers(by: object): Promise<void> {
     const others = [...this.#channels].filter(([, last]) => last !== by);
     if (others.length > 0) await this.#end(others.map(([channel]) => channel));
   }
 
-  /** Rejects all calls that wait for the server, and ends the subscriptions that it has not confirmed yet. */
+  /** Rejects all calls that wait for the server, and ends the subscriptions that the server has not confirmed yet. */
   giveUp(): void {
     this.#timer?.cancel();
     const waiting = [...this.#waiting];
@@ -96,7 +97,7 @@ export class GlideSubscriptions {
         one.resolve();
       }
     } catch {
-      // Retried: if the client has ended, `GlideListening` learns it with its next look and calls `giveUp`.
+      // The question is repeated: if the client has ended, `GlideListening` sees that at its next look and calls `giveUp`.
     }
     if (this.#waiting.size === 0) return;
     const nextMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -114,7 +115,7 @@ interface Lazily {
 
 interface WaitingSubscription {
   readonly channel: string;
-  /** Whether the call waits for a subscription or for its end. */
+  /** Whether the call waits for the beginning of a subscription or for its end. */
   readonly subscribed: boolean;
   resolve(): void;
   reject(error: unknown): void;

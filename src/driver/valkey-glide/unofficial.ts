@@ -1,6 +1,6 @@
 export const TESTED = "GLIDE 2.5.2";
 
-/** What the types of GLIDE keep private. Seen in the version that is tested. */
+/** The members that the types of GLIDE keep private. Seen in the tested version. */
 export interface Hidden {
   readonly defaultDecoder?: number;
   readonly config?: {
@@ -12,7 +12,7 @@ export interface Hidden {
   };
 }
 
-/** What a client was made with. */
+/** The options that a client was made with. */
 export function hiddenOf(client: object): Hidden {
   return client;
 }

@@ -29,7 +29,7 @@ return { now_ms, once(request, foreign_count(count), function()
   if kept then
     return record(request, "kept", kept)
   end
-  -- XX never sets a missing key: this only tests whether the server would, because a full server refuses it.
+  -- XX never sets a missing key, so this only tests whether the server accepts a SET: a full server refuses it.
   redis.call("SET", count, value, "XX")
   local answer = record(request, "set", tonumber(value))
   if ttl_ms == "0" then

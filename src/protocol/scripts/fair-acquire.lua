@@ -67,7 +67,7 @@ local function is_to_be_had(fair, holder)
   return fair.is_free and is_next(fair, holder)
 end
 
--- The new holder may have waited: removes all its traces from the queue's keys, even if one of these was lost.
+-- The new holder may have waited: removes its entries from all keys of the queue, even if one of the keys was lost.
 local function leave_if_there(fair, holder)
   local found, head = fair.found, front_of(fair)[1]
   if head == holder then
@@ -115,7 +115,7 @@ local function take(fair, holder, lease_ms, held_count)
   return { "held" }
 end
 
--- Returns whether the holder is new in the queue and whether it is the head, or an answer if it cannot be queued.
+-- Returns whether the holder is new in the queue, and whether it is the head. Returns an answer if the holder cannot be queued.
 local function push(fair, holder)
   local scored = read(fair, "ZCARD", fair.timeouts)
   if length_of(fair) ~= scored then

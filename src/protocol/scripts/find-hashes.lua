@@ -29,7 +29,8 @@ if cursor == "0" then
   return { run_id, "0", {}, 0 }
 end
 
--- How many bytes follow the first byte of a character; nil if invalid. For some first bytes the second has narrower bounds.
+-- How many bytes follow the first byte of a character; nil if invalid. For some first bytes the second byte has narrower
+-- bounds.
 local function follows(lead, second)
   if lead < 194 or lead > 244 then
     return nil

@@ -113,7 +113,7 @@ local function draw(token)
 end
 
 local function take(lock, holder, token, count, ttl_ms)
-  -- A repeat has already been counted; a full server would refuse to count again.
+  -- A repeated call has already been counted, and a full server would refuse to count it again.
   local is_repeat = count == new_count
   if is_repeat then
     raise_ttl(lock, lease_ms, true)

@@ -29,11 +29,12 @@
 --@include permits-out
 --@include waiting-clients
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
--- After this many fields and waiters, the remaining locks are left out: a millisecond or two of the server.
+-- After this many fields and waiters, which take the server one or two milliseconds, the remaining locks are left out.
 local MOST_ROWS = 2000
--- A client id has 36 characters; a thread id, an integer of 64 bits, up to 20. A granted lock has "next" in its place.
+-- A client id has 36 characters; a thread id, which is an integer of 64 bits, has up to 20. A granted lock has "next" instead
+-- of a thread id.
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
--- Redis 6.2 to Valkey 9 need a third of that for the longest holder. A hash that was large may keep its table for a while.
+-- Redis 6.2 to Valkey 9 need a third of this size for the longest holder. A hash that was large may keep its table for a while.
 local FIELD_BYTES, FRAME_BYTES = 512, 65536
 -- How many fields are sampled for their size before any name is read.
 local SAMPLES = 100
@@ -63,7 +64,7 @@ local function is_small(key, count, samples)
   return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count
 end
 
--- Of two fields of a lock, at least one is a holder: the other may be "mode".
+-- Of any two fields of a lock, at least one is a holder; the other may be "mode".
 local function has_holder(key)
   for _, field in ipairs(redis.call("HRANDFIELD", key, 2)) do
     if is_holder(field) then
@@ -118,7 +119,7 @@ local function is_small_queue(key, count)
   return is_small(key, count, 0)
 end
 
--- The available and taken permits of a semaphore, and how many taken ones are listed.
+-- The available and taken permits of a semaphore, and how many taken permits are listed.
 local function permits_of(key, leases)
   local number = short_count_of(key)
   if not number or redis.call("TYPE", leases).ok ~= "zset" then

@@ -68,7 +68,7 @@ local function grant()
   local recorded = try_record(request, "granted", left)
   if not recorded or is_undone(request, lease(semaphore, ids, ends_ms)) then
     redis.call("DECRBY", semaphore.permits, milliseconds(-#ids))
-    -- The call fails with the refused command.
+    -- The call fails with the error of the refused command.
     if recorded then
       redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), ids[1])
     end

@@ -52,7 +52,7 @@ end
 
 local ids = {}
 if limit > 0 then
-  -- By rank, because LIMIT walks through everything that it skips.
+  -- Read by rank, because LIMIT reads every entry that it skips.
   local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
   ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
 end

@@ -25,7 +25,8 @@
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
--- A group of any size writes a hundred times a second, unless three beats would then take more than half an hour.
+-- A large group writes a hundred times a second in total. Only if three beats would then take more than half an hour, it writes
+-- more often.
 local SHARE_MS, LONGEST_MS = 10, 600000
 -- The most clients that are forgotten at once after a long absence, so that no call takes long.
 local MOST_FORGOTTEN = 1000

@@ -41,8 +41,8 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- If many readers leave, each would wake all writers: they are told only if the lock ends in about half the time. If the reader stays,
--- they are told as for any holder.
+-- If many readers leave, each release would wake all writers, so writers are told only if the lock now ends in about half the
+-- time. If the reader stays, writers are told as for any holder.
 local function worth_telling_share(kept_count)
   return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end

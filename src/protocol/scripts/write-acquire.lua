@@ -60,7 +60,7 @@ local function take(lock, mark, holder, lease_ms, held_count, count)
     let_end(lock, lease_ms, holder, count, ttl_ms == -2)
   end
   if waiting == holder then
-    -- If that is refused, the mark keeps readers away until its TTL.
+    -- If the deletion is refused, the mark keeps readers away until its TTL ends.
     redis.pcall("DEL", mark)
   end
   return { "held" }
@@ -108,7 +108,7 @@ return answer_all(function(lock, mark, at)
   if answer[1] == "held" then
     return entered("")
   elseif answer[1] == "busy" then
-    -- A reader, or a holder of a lock of another kind, frees it without a look into the queue.
+    -- A reader, or a holder of a lock of another kind, frees the lock without a look into the queue.
     return refused_to(answer[2], answer[3], mode_of(lock) == "write" and client_of(answer[3]) or "")
   end
   return answer

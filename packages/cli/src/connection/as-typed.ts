@@ -1,7 +1,7 @@
 import { shellWord } from "../text/shell-word.js";
 import type { ConnectionOptions } from "./settings.js";
 
-/** The options that lead to the same keys, as they were typed, for a command line that is shown. A URL with a login is left out. */
+/** The options that lead to the same keys, as they were typed, for a command line in the output. A URL with a login is left out. */
 export function connectionAsTyped(options: ConnectionOptions): readonly string[] {
   const { url, user, passwordFile, tlsCa, tlsCert, tlsKey, tlsServerName, tlsNoVerify, prefix, group } =
     options;

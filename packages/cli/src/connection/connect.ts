@@ -8,14 +8,14 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** A client that is closed otherwise waits for servers that do not answer, on behalf of locks. */
+/** The client is closed within this time. For the sake of its locks it would wait longer for servers that do not answer. */
 const CLOSE_WITHIN_MS = 250;
 
-/** A way to Redis, and a holdfast client on it. To be closed. */
+/** A connection to Redis, and a holdfast client on it. The caller must close it. */
 export interface Connection {
   readonly redis: Redis | Cluster;
   readonly holdfast: Holdfast;
-  /** Where it leads, for people: without a login. */
+  /** The server's name for people, without a login. */
   readonly place: string;
   /** Closes both. Never rejects. */
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface Connection {
  * Connects, and waits until Redis answers.
  * @param options of the holdfast client; names get the prefix of the settings
  * @param signal ends the attempt
- * @throws Failure: Redis can not be reached within the connect timeout, or refuses; the signal's reason
+ * @throws Failure: Redis can not be reached within the connect timeout, or refuses the client; the signal's reason
  */
 export async function connect(
   settings: ConnectionSettings,
@@ -53,10 +53,10 @@ export async function connect(
   return connectionOver(redis, settings, options);
 }
 
-/** The same without waiting: the client tries for ever, and what holdfast is asked meanwhile fails. */
+/** The same without waiting: the client tries for ever, and calls of holdfast fail meanwhile. */
 export function connectInTime(settings: ConnectionSettings, options: HoldfastOptions = {}): Connection {
   const redis = makeRedis(settings);
-  // holdfast tells why a command has failed.
+  // holdfast reports why a command has failed.
   redis.on("error", () => undefined);
   redis.connect().catch(() => undefined);
   return connectionOver(redis, settings, options);
@@ -83,8 +83,8 @@ function connectionOver(
 }
 
 /**
- * Does something with a connection that is closed afterwards, and tells first what the user should know about it.
- * @param manner what of the settings is for the command to say
+ * Runs work with a connection and closes it afterwards. Before the work, prints warnings about the connection.
+ * @param manner the settings that the command decides
  */
 export async function withConnection<T>(
   { env, output }: Context,
@@ -102,16 +102,16 @@ export async function withConnection<T>(
   }
 }
 
-/** Closes a connection all of whose work is done: what is still under way, to a server that does not answer, is not waited for. */
+/** Closes a connection after all of its work. Does not wait for commands to a server that does not answer. */
 export async function hangUp(connection: Connection): Promise<void> {
   connection.redis.disconnect();
   await within(CLOSE_WITHIN_MS, connection.close()).catch(() => undefined);
 }
 
-/** A client that tries for ever once it is connected: an outage may end before a lease does. */
+/** Once connected, the client tries for ever to reconnect: an outage may end before a lease does. */
 function makeRedis(settings: ConnectionSettings): Redis | Cluster {
   const redis = makeClient(settings);
-  // ioredis goes on in database 0 where the other one is refused: its locks would be taken for those that were asked for.
+  // If the server refuses the database, ioredis goes on in database 0. Its locks would be taken for the requested locks.
   redis.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     if (error.command?.name === "select") redis.disconnect(true);
   });
@@ -126,7 +126,7 @@ function makeClient(settings: ConnectionSettings): Redis | Cluster {
     connectTimeout: connectTimeoutMs,
     connectionName: "holdfast-cli",
     maxRetriesPerRequest: null,
-    // ioredis waits so long at its end even for a socket that is closed.
+    // When it ends, ioredis waits this long even for a socket that is closed.
     disconnectTimeout: 200,
     ...(target.tls ? { tls: tlsOptions(settings) } : {}),
   } satisfies CommonRedisOptions & RedisOptions;
@@ -164,7 +164,7 @@ export function tlsOptions({ tls }: ConnectionSettings): object {
   };
 }
 
-/** ioredis tells why it can not connect by an event, and rejects with less. */
+/** ioredis reports the reason of a failed connection by an event; its rejection says less. */
 class LatestError {
   error: Error | undefined;
 

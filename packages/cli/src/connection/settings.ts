@@ -8,12 +8,12 @@ import { readTarget, type Target, urlForms } from "./target.js";
 export interface ConnectionSettings {
   readonly target: Target;
   readonly tls: TlsFiles;
-  /** Before each name of a lock; "" for none. */
+  /** The prefix of each lock's name; "" for none. */
   readonly prefix: string;
   /** The group of presence. */
   readonly group: string;
   readonly connectTimeoutMs: number;
-  /** Whether a cluster will do that does not serve all slots, and some of whose masters may not answer. Default: false. */
+  /** Whether the command works on a cluster that does not serve all slots, and some of whose masters may not answer. Default: false. */
   readonly takesFailedCluster?: boolean;
   /** Warnings to print before anything else happens. */
   readonly warnings: readonly string[];
@@ -27,7 +27,7 @@ export interface TlsFiles {
   readonly isUnverified: boolean;
 }
 
-/** The options as commander reads them. Each has an environment variable, which the command line beats. */
+/** The options as commander reads them. Each has an environment variable. The command line has priority over it. */
 export interface ConnectionOptions {
   readonly url?: string;
   readonly user?: string;
@@ -74,11 +74,11 @@ export function addConnectionOptions(command: Command): Command {
   return command;
 }
 
-/** The timers of Node fire at once when they are set for 25 days or more. */
+/** Timers of Node that are set for 25 days or more fire at once. */
 const LONGEST_CONNECT_MS = 24 * 3_600_000;
 const DEFAULT_URL = "redis://127.0.0.1:6379";
 
-/** @throws Failure for what can not be meant, before anything is sent */
+/** @throws Failure for invalid settings, before anything is sent */
 export function connectionSettings(options: ConnectionOptions, env: NodeJS.ProcessEnv): ConnectionSettings {
   const url = options.url ?? (env["HOLDFAST_URL"] || env["REDIS_URL"] || DEFAULT_URL);
   const target = readTarget(url);

@@ -10,7 +10,7 @@ interface Login {
   readonly password?: string;
 }
 
-/** What a URL of Redis names. */
+/** The target that a URL of Redis names. */
 export type Target = { readonly login: Login; readonly tls: boolean } & (
   | { readonly kind: "server"; readonly address: TargetAddress; readonly db: number }
   | { readonly kind: "socket"; readonly path: string; readonly db: number }
@@ -28,7 +28,7 @@ const SENTINEL_PORT = 26379;
 const FORMS = `redis://[user:password@]host[:port][/db], rediss://… for TLS, unix:///path?db=1,
 redis+sentinel://host:26379,host/master[/db] and redis+cluster://host:7000,host (rediss+… for TLS)`;
 
-/** Each form of a URL that {@link readTarget} takes, for help. */
+/** Each form of a URL that {@link readTarget} accepts, for help. */
 export const urlForms = FORMS;
 
 /**
@@ -60,7 +60,7 @@ export function readTarget(url: string): Target {
   }
 }
 
-/** The target for people: without its login. */
+/** The target for people, without its login. */
 export function tellTarget(target: Target): string {
   const list = (addresses: readonly TargetAddress[]) => addresses.map(tellAddress).join(",");
   switch (target.kind) {

@@ -1,6 +1,6 @@
 import type { Scene } from "./scene.js";
 
-/** `skip`: it could not be looked at. */
+/** `skip`: the check was not possible. */
 export type Level = "ok" | "warn" | "fail" | "skip";
 
 /** What a check has found. */
@@ -8,7 +8,7 @@ export interface Finding {
   readonly level: Level;
   /** How it is. */
   readonly found: string;
-  /** Why that matters to locks. */
+  /** Why the result matters to locks. */
   readonly why?: string;
   /** What to do about it. */
   readonly wanted?: string;
@@ -16,16 +16,16 @@ export interface Finding {
   readonly doc?: string;
 }
 
-/** Looks at one thing that locks depend on. */
+/** Checks one thing that locks depend on. */
 export interface Check {
   readonly id: string;
-  /** Why there is nothing to look at here; undefined where there is. Default: there is. */
+  /** Why there is nothing to check here; undefined if there is. Default: there is. */
   moot?(scene: Scene): string | undefined;
-  /** @throws NotAllowed and NotKnown, which mean that it could not be looked at; all else is a failure */
+  /** @throws NotAllowed and NotKnown, which mean that the check was not possible; any other error is a failure */
   look(scene: Scene): Promise<readonly Finding[]>;
 }
 
-/** What a finding that is not `ok` says besides. */
+/** The additional texts of a finding that is not `ok`. */
 type Advice = Required<Pick<Finding, "why" | "wanted" | "doc">>;
 
 export function ok(found: string): Finding {

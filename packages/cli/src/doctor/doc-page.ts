@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** How far the documents are from what the package of holdfast exports. */
+/** The path from the entry file of the package of holdfast to its documents. */
 const ABOVE = ["..", "..", ".."];
 
 /**
- * Where a page of holdfast's documents is on this machine, as its package has them; what it is called where they are not installed.
- * @param page as `docs/guide/servers.md#managed-services`
+ * The path of a page of holdfast's documents on this machine, in the installed package; the page's name if they are not installed.
+ * @param page for example `docs/guide/servers.md#managed-services`
  */
 export function docPage(page: string, root: string | undefined = packageRoot()): string {
   const [file = "", anchor] = page.split("#");

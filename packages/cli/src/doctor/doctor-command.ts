@@ -65,7 +65,7 @@ async function doctor(context: Context, options: DoctorOptions): Promise<number>
   return withConnection(context, options, work, { takesFailedCluster: true });
 }
 
-/** Sends nothing: a line can be written before there is a server. */
+/** Sends nothing: the ACL line can be written before the server exists. */
 function printAcl({ output }: Context, pattern: string): number {
   if (pattern === "" || /\s/.test(pattern))
     throw mistake(`--acl must be a pattern of keys without spaces, such as order:*, got "${pattern}"`);

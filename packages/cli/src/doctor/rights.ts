@@ -3,8 +3,8 @@ export interface Right {
   /** As ACLs call it. */
   readonly name: string;
   /**
-   * A call that only asks whether it is allowed: what it changes is the key of the check. Undefined where asking would change the connection:
-   * `messages` subscribes.
+   * A call that tests whether the command is allowed. It changes only the key of the check. Undefined if the test would change the
+   * connection: `messages` subscribes.
    */
   readonly call?: readonly string[];
   /** `cluster`: needed only in a cluster. `less`: locks work without it, but with a drawback, which `without` names. */
@@ -12,12 +12,12 @@ export interface Right {
   readonly without?: string;
 }
 
-/** Stands in calls for the key of the check, and its channel. */
+/** Stands for the key of the check and its channel in calls. */
 export const KEY = "KEY";
 export const CHANNEL = "CHANNEL";
 
 const NO_SCRIPT = "0".repeat(40);
-/** The key that is left behind where `DEL` is not allowed ends by itself. */
+/** If `DEL` is not allowed, the remaining key ends by itself. */
 const ENDS_MS = "60000";
 
 const on = (command: string, ...args: string[]): Right => ({
@@ -44,7 +44,7 @@ const inCluster = (name: string, ...call: string[]): Right => ({
 
 const NO_COUNT = "waiting processes are not reported";
 
-/** All of them, line by line as in docs/guide/servers.md; `set` comes first when they are asked for, so that no key without a TTL is made. */
+/** All rights, line by line as in docs/guide/servers.md. The tests begin with `set`, so that no key without a TTL is created. */
 export const rightLines: readonly (readonly Right[])[] = [
   [
     always("eval", "EVAL", "return 1", "0"),
@@ -122,10 +122,10 @@ export const rightLines: readonly (readonly Right[])[] = [
   ],
 ];
 
-/** What Redis 6.2 refuses a line for. */
+/** Characters for which Redis 6.2 refuses a line. */
 export const UNKNOWN_TO_6 = ["spublish", "ssubscribe", "sunsubscribe"] as const;
 
-/** The keys and channels of the names that fit a pattern of Redis. */
+/** The keys and channels of the names that match a pattern of Redis. */
 export function keyRights(pattern: string): readonly string[] {
   const tagged = pattern.includes("{") ? pattern : `{${pattern}`;
   const keys = pattern === tagged ? [pattern] : [pattern, tagged];
@@ -137,7 +137,7 @@ export function keyRights(pattern: string): readonly string[] {
   ];
 }
 
-/** The whole ACL line of docs/guide/servers.md for the names that fit a pattern, with a user and a password to be chosen. */
+/** The whole ACL line of docs/guide/servers.md for the names that match a pattern, with placeholders for the user and the password. */
 export function aclLine(pattern: string, user = "NAME", password = "PASSWORD"): readonly string[] {
   return [
     `ACL SETUSER ${user} on >${password} resetkeys resetchannels -@all`,

@@ -3,18 +3,20 @@ import { within } from "../within.js";
 import { type Check, type Finding, fail, skip } from "./check.js";
 import { NotAllowed, NotKnown, type Scene } from "./scene.js";
 
-/** A check, and what it has found. */
+/** A check and its findings. */
 export interface Result {
   readonly id: string;
   readonly findings: readonly Finding[];
-  /** Why there was nothing to look at. */
+  /** Why there was nothing to check. */
   readonly moot?: string;
 }
 
-/** Above that of the longest check, whose parts are bounded as well. */
+/** Longer than the longest check, whose parts have their own limits. */
 const CHECK_WITHIN_MS = 40_000;
 
-/** Runs the first check alone and then all others at once; answers in their order, each as soon as it is its turn. */
+/**
+ * Runs the first check alone, then all others at once. Yields their results in order, each as soon as it and all earlier results are there.
+ */
 export async function* runChecks(
   checks: readonly Check[],
   scene: Scene,
@@ -25,7 +27,7 @@ export async function* runChecks(
   for (const result of running) yield await result;
 }
 
-/** Never rejects: a check that can not be made is a finding. */
+/** Never rejects: a check that cannot run is a finding. */
 async function run(check: Check, scene: Scene): Promise<Result> {
   const { id } = check;
   const moot = check.moot?.(scene);
@@ -36,7 +38,7 @@ async function run(check: Check, scene: Scene): Promise<Result> {
     if (error instanceof NotAllowed || error instanceof NotKnown)
       return { id, findings: [skip(error.message)] };
     const message = error instanceof Error ? error.message : String(error);
-    // The library words it, where a script of its own is refused.
+    // If a script of holdfast is refused, the library words the error.
     if (lacksRight(error)) return { id, findings: [skip(message)] };
     return {
       id,

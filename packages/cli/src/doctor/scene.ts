@@ -7,32 +7,32 @@ import { type Target, tellAddress, tellTarget } from "../connection/target.js";
 import { within } from "../within.js";
 import type { Finding } from "./check.js";
 
-/** A server that takes writes: the one that was named, the master of the Sentinels, or one of those of a cluster. */
+/** A server that accepts writes: the named server, the master of the Sentinels, or a master of a cluster. */
 export interface WritableServer {
   readonly address: string;
   readonly redis: Redis;
 }
 
-/** What `INFO` of a server tells, by name. */
+/** The fields of a server's `INFO`, by name. */
 export type InfoFacts = ReadonlyMap<string, string>;
 
-/** What the programs that use the locks are set to. */
+/** The settings of the programs that use the locks. */
 export interface Expectations {
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
-  /** The lock that is asked about, if one is. */
+  /** The lock that the user asks about, if any. */
   readonly name: string | undefined;
 }
 
 /** The user may not run a command. */
 export class NotAllowed extends Error {
-  /** @param right as ACLs call it: `config|get` */
+  /** @param right in the notation of ACLs: `config|get` */
   constructor(readonly right: string) {
     super(`no right to ${right.replace("|", " ").toUpperCase()}`);
   }
 }
 
-/** The server has no such command: a proxy, or a managed service, hides it. */
+/** The server does not have the command: a proxy, or a managed service, hides it. */
 export class NotKnown extends Error {
   constructor(command: string) {
     super(`the server does not know ${command}, as proxies and managed services do not`);
@@ -48,14 +48,14 @@ export class Scene implements Expectations {
   readonly redis: Redis | Cluster;
   /** Those that answer. */
   readonly servers: readonly WritableServer[];
-  /** The addresses of those that do not. */
+  /** The addresses of the servers that do not answer. */
   readonly silent: readonly string[];
   readonly target: Target;
   readonly settings: ConnectionSettings;
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
   readonly name: string | undefined;
-  /** What the names of all locks begin with that are made for a check; and their keys. */
+  /** The prefix of the names of all locks that a check creates, and the prefix of their keys. */
   readonly trial: string;
   readonly trialKey: string;
   readonly #facts = new Map<WritableServer, Promise<InfoFacts>>();
@@ -75,7 +75,7 @@ export class Scene implements Expectations {
     this.watchdogMs = expected.watchdogMs;
     this.commandTimeoutMs = expected.commandTimeoutMs;
     this.name = expected.name;
-    // In the place of a lock that is asked about, as the user may have rights to such names alone.
+    // If the user asks about a lock, its name is the prefix, because the user may have rights to such names only.
     this.trial = `${expected.name === undefined ? "" : `${expected.name}:`}holdfast-doctor:${randomUUID()}`;
     this.trialKey = settings.prefix + this.trial;
   }
@@ -101,12 +101,12 @@ export class Scene implements Expectations {
     });
   }
 
-  /** Whether it is a cluster, as far as the URL says. */
+  /** Whether it is a cluster, according to the URL. */
   get isCluster(): boolean {
     return this.target.kind === "cluster";
   }
 
-  /** Some server: all of them answer alike. */
+  /** Any server: all of them give the same answer. */
   get anyServer(): WritableServer {
     const [server] = this.servers;
     if (server === undefined) throw new Error("no server answers");
@@ -129,7 +129,7 @@ function serversOf(redis: Redis | Cluster, target: Target): readonly WritableSer
   });
 }
 
-/** @throws NotAllowed, NotKnown; what the server answers, or that it does not in time */
+/** @throws NotAllowed, NotKnown; the server's error; an error if the answer does not come in time */
 export async function ask({ redis }: WritableServer, command: string, ...args: string[]): Promise<unknown> {
   try {
     return await within(ANSWER_WITHIN_MS, redis.call(command, ...args));
@@ -141,7 +141,7 @@ export async function ask({ redis }: WritableServer, command: string, ...args: s
   }
 }
 
-/** A setting of a server; undefined where it has none of this name. @throws NotAllowed, NotKnown */
+/** A setting of a server; undefined if it has no setting of this name. @throws NotAllowed, NotKnown */
 export async function setting(server: WritableServer, name: string): Promise<string | undefined> {
   const reply = await ask(server, "CONFIG", "GET", name);
   return Array.isArray(reply) ? String(reply[1] ?? "") || undefined : undefined;
@@ -163,10 +163,10 @@ function readInfo(reply: unknown): ReadonlyMap<string, string> {
   );
 }
 
-/** Of more servers that are well, each in its own way, one is told. */
+/** If several servers are well, each in its own way, one is reported. */
 const MOST_WELL = 3;
 
-/** Judges each server, and says the same of several but once. */
+/** Judges each server, and reports equal findings once. */
 export async function ofEach(
   { servers }: Pick<Scene, "servers">,
   judge: (server: WritableServer) => Promise<readonly Finding[]>,

@@ -13,12 +13,12 @@ const labels: Readonly<Record<Level, { readonly text: string; readonly style: St
 
 const LABEL_COLUMNS = 6;
 const ID_COLUMNS = 13;
-/** Prose that is wider than this is hard to read, however wide the terminal is. */
+/** Wider prose is hard to read, even on a wide terminal. */
 const WIDEST = 120;
-/** Fewer columns are too few for what stands beside the name of a check. */
+/** With fewer columns there is no room for a text beside the name of a check. */
 const NARROWEST = 30;
 
-/** Tells what a check has found: how it is, and where it is not well why that matters, what to do, and where to read on. */
+/** Prints the findings of a check. A finding that is not `ok` also has its importance, a remedy, and a page to read. */
 export function tellResult(output: Output, { id, findings }: Result): void {
   const width = widthFor(output);
   // On a narrow terminal the finding is below the name of the check, not beside it.
@@ -53,7 +53,7 @@ export interface Verdict {
   readonly skipped: number;
 }
 
-/** A check counts by the worst that it has found. */
+/** The result of a check is its worst finding. */
 export function verdictOf(results: readonly Result[]): Verdict {
   const levels = results.filter(({ moot }) => moot === undefined).map(({ findings }) => worst(findings));
   const count = (level: Level) => levels.filter((each) => each === level).length;
@@ -65,7 +65,7 @@ function worst(findings: readonly Finding[]): Level {
   return order.find((level) => findings.some((finding) => finding.level === level)) ?? "ok";
 }
 
-/** The last lines: how many of them are well, and what there was nothing to look at for. */
+/** The last lines: how many checks are `ok`, and what could not be checked. */
 export function tellVerdict(output: Output, results: readonly Result[]): void {
   const { checks, failed, warned, skipped } = verdictOf(results);
   const well = checks - failed - warned - skipped;

@@ -2,24 +2,24 @@ import type { Holdfast, Lock } from "holdfast";
 import { within } from "../within.js";
 import type { Scene } from "./scene.js";
 
-/** Something that programs do with locks, tried on keys of its own. */
+/** An action of programs with locks, tried on separate keys. */
 interface Trial {
   readonly what: string;
   run(holdfast: Holdfast, name: string): Promise<void>;
 }
 
-/** Long enough for the trial, and short enough to end by itself if the check is killed. */
+/** Long enough for the trial, and short enough that the lock soon ends by itself if the check is killed. */
 const LEASE_MS = 10_000;
-/** The shortest that a lock may have: it is renewed after a third of it. */
+/** The shortest lease of a watchdog: it is renewed after a third of it. */
 const WATCHDOG_MS = 1_000;
 const RENEWED_AFTER_MS = 400;
-/** As the library retries a command for its `commandTimeoutMs`, so often at most in a row. */
+/** As often as the library retries a command in a row within its `commandTimeoutMs`. */
 const TRIAL_WITHIN_MS = 15_000;
 const REMOVED_WITHIN_MS = 5_000;
-/** A semaphore ends by itself should the check be killed, and so does what may not be deleted. */
+/** A semaphore ends by itself if the check is killed. Keys that this user may not delete also end by themselves. */
 const COUNT_MS = 60_000;
 
-/** They go through every script of the library, so that what one of them needs is needed by some program. */
+/** The trials run every script of the library, so each right that a script needs is needed by a trial. */
 const trials: readonly Trial[] = [
   { what: "a lock", run: (holdfast, name) => takeTwice(holdfast.getLock(name), holdfast) },
   { what: "a renewed lock", run: (holdfast, name) => renew(holdfast.getLock(name)) },
@@ -62,7 +62,7 @@ export interface TrialFailure {
   readonly error: string;
 }
 
-/** Tries all of them at once. Each leaves no key behind that this user may delete, as soon as it is over. */
+/** Runs all trials at once. When a trial ends, it deletes each of its keys that this user may delete. */
 export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
   const failures = await Promise.all(
     trials.map(async ({ what, run }, at) => {
@@ -83,7 +83,7 @@ export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
 /** How many there are. */
 export const trialCount: number = trials.length;
 
-/** Each by itself: in a cluster they may have several slots. Where it is not allowed, they end by themselves. */
+/** Each key by itself: in a cluster they may have several slots. If deleting is not allowed, they end by themselves. */
 export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly string[]): Promise<void> {
   const bounded = (work: Promise<number>) => within(REMOVED_WITHIN_MS, work);
   // The token of a fenced lock has no TTL.
@@ -92,7 +92,7 @@ export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly str
   await Promise.all(keys.map((key) => removed(key).catch(() => 0)));
 }
 
-/** All that a lock, a semaphore or a latch of this name may have. */
+/** All keys that a lock, a semaphore or a latch of this name may have. */
 function keysOf({ settings: { prefix }, holdfast }: Scene, name: string): readonly string[] {
   const key = prefix + name;
   const tag = key.includes("{") ? key : `{${key}}`;
@@ -130,7 +130,7 @@ async function renew(lock: Lock): Promise<void> {
   await lease.unlock();
 }
 
-/** The second call waits, is told of the release, and has the lock then. */
+/** The second call waits, gets the message of the release, and then acquires the lock. */
 async function contend(lock: Lock): Promise<void> {
   const first = await lock.lock({ leaseMs: LEASE_MS });
   const second = lock.lock({ leaseMs: LEASE_MS, waitMs: LEASE_MS });

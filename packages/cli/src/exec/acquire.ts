@@ -14,17 +14,17 @@ import type { ExecSettings } from "./exec-options.js";
 import { pause } from "./process-clock.js";
 
 const LOOK_MS = 10;
-/** As long as a command may take. */
+/** The longest time that a command may take. */
 const CONFIRMED_WITHIN_MS = 3_000;
-/** A call that Redis does not answer at all has ended by then. */
+/** By then a call that Redis does not answer at all has ended. */
 const ANSWERED_MS = 7_000;
 const PAUSE_MS = 500;
 
 /**
  * Acquires the lock, and waits until it is trusted for long enough that the command need not be stopped at once.
- * @param tell says what holds it up
+ * @param tell prints the reason of a delay
  * @returns null if the lock was not acquired in time
- * @throws the signal's reason; Failure when the lock was lost again meanwhile; what holdfast throws
+ * @throws the signal's reason; Failure when the lock was lost again meanwhile; errors of holdfast
  */
 export async function acquire(
   holdfast: Holdfast,
@@ -41,7 +41,7 @@ export async function acquire(
     signal.throwIfAborted();
     return lease;
   } catch (error) {
-    // What holds no more needs no release, and the error that is thrown tells more than that of this one.
+    // A lost lease needs no release. The error that is thrown below says more than an error of this release.
     await lease.unlock().catch(() => undefined);
     if (signal.aborted || error instanceof Failure) throw error;
     throw new Failure(exitCodes.unavailable, `lock "${name}" was lost before the command was started`, {
@@ -51,7 +51,7 @@ export async function acquire(
 }
 
 /**
- * Waits for the lock. Nothing runs yet, so that an outage of Redis does no harm: it is waited out for as long as the TTL, after which a
+ * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait outlasts an outage as long as the TTL, after which a
  * holder has lost the lock as well.
  */
 async function throughOutages(
@@ -71,7 +71,7 @@ async function throughOutages(
     } catch (error) {
       const nowMs = clock.monotonicMs();
       const isOutage = error instanceof UnavailableError && !lacksRight(error) && !signal.aborted;
-      // A call that waits for this long has had an answer before.
+      // A call that waits for this long has had an answer.
       if (nowMs - askedMs > ANSWERED_MS) outageMs = undefined;
       outageMs ??= nowMs;
       if (!isOutage || nowMs >= untilMs || nowMs - outageMs > ttlMs) throw error;
@@ -81,7 +81,7 @@ async function throughOutages(
   }
 }
 
-/** A fair lock that was given by a message is trusted for seconds only, until Redis has its own lease. */
+/** A fair lock that a message has granted is trusted for only a few seconds, until Redis has its full lease. */
 async function untilTrusted(
   lease: Lease,
   { name, killAfterMs, lastMs }: ExecSettings,

@@ -5,8 +5,8 @@ import type { Runnable } from "./exec-options.js";
 const REPLACEMENT = "\ufffd";
 
 /**
- * The same program with the arguments byte for byte as they were typed. Node reads and writes arguments as UTF-8; where that loses bytes
- * and the system tells them, a shell makes the bytes and becomes the program.
+ * The same program with the typed arguments, byte for byte. Node reads and writes arguments as UTF-8. If that loses bytes and the system
+ * shows the original, a shell writes the bytes and becomes the program.
  */
 export function withBytes(runnable: Runnable): Runnable {
   const words = [runnable.file, ...runnable.args];
@@ -14,7 +14,7 @@ export function withBytes(runnable: Runnable): Runnable {
   const typed = typedArguments();
   if (typed === undefined || typed.length < words.length) return runnable;
   const own = typed.slice(-words.length);
-  // With --shell the last word alone was typed.
+  // With --shell, only the last argument was typed.
   const bytes = words.map((word, at) => {
     const found = own[at];
     return found?.toString("utf8") === word ? found : Buffer.from(word);
@@ -22,7 +22,7 @@ export function withBytes(runnable: Runnable): Runnable {
   return { ...runnable, file: "sh", args: ["-c", scriptOf(bytes)] };
 }
 
-/** The arguments of this process; undefined where the system does not tell. */
+/** The arguments of this process; undefined if the system does not show them. */
 function typedArguments(): readonly Buffer[] | undefined {
   try {
     return split(readFileSync("/proc/self/cmdline"));
@@ -43,7 +43,7 @@ function split(bytes: Buffer): readonly Buffer[] {
   return parts;
 }
 
-/** The x keeps the shell from taking line breaks off the end. */
+/** The x keeps the shell from removing line breaks at the end. */
 function scriptOf(words: readonly Buffer[]): string {
   const set = words.map((word) => {
     const octal = [...word].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");

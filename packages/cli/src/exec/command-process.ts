@@ -30,8 +30,8 @@ export interface Start {
 }
 
 /**
- * A command that runs. In a group of its own signals go to all members of that; else it shares holdfast's group and terminal, as one apart
- * from that could not read from it, and signals go to it alone.
+ * A command that runs. If it has its own process group, signals go to all members of the group. Otherwise it shares holdfast's group and
+ * terminal, and signals go to the command alone: a separate group could not read from the terminal.
  */
 export class CommandProcess {
   readonly pid: number;
@@ -51,7 +51,7 @@ export class CommandProcess {
     });
   }
 
-  /** @throws Failure when it can not be started */
+  /** @throws Failure if the command cannot be started */
   static async start({ runnable, env, isGroup, diesWithParent }: Start): Promise<CommandProcess> {
     if (diesWithParent) refuseMissing(runnable, env);
     const { file, args } = withBytes(runnable);
@@ -69,18 +69,18 @@ export class CommandProcess {
   }
 
   send(signal: NodeJS.Signals): void {
-    // The id of a process that has ended may be given to another one, that of a group not while it has members.
+    // The system may reuse the id of an ended process. It does not reuse the id of a group that has members.
     if (this.isGroup) send(signal, -this.pid);
     else if (!this.#hasEnded) send(signal, this.pid);
   }
 
-  /** The processes that run on, as far as they are known: members of the group, or the command itself. */
+  /** The processes that still run, as far as they are known: members of the group, or the command itself. */
   living(): readonly number[] {
     if (this.isGroup) return livingMembers(this.pid);
     return this.#hasEnded ? [] : [this.pid];
   }
 
-  /** Whether the command itself stands still; undefined where the system does not tell. */
+  /** Whether the command itself is stopped; undefined if the system does not show it. */
   get isStopped(): boolean | undefined {
     return this.#hasEnded ? true : isStopped(this.pid);
   }
@@ -93,7 +93,7 @@ export function canDieWithParent(): boolean {
   return spawnSync("setpriv", [...DIES_WITH_PARENT, "--", "true"], { stdio: "ignore" }).status === 0;
 }
 
-/** setpriv would find it out only after it was started itself. */
+/** setpriv itself would notice it only after its start. */
 function refuseMissing(runnable: Runnable, env: NodeJS.ProcessEnv): void {
   const { file } = runnable;
   const places = file.includes("/")

@@ -6,8 +6,8 @@ const MOST_TEXTS = 100;
 const RETRY_MS = 20;
 
 /**
- * Writes to a descriptor beside the event loop. The command has made stderr block, as it shares it with holdfast: a pipe that is full would
- * hold up the timers that end the command in time.
+ * Writes to a descriptor beside the event loop. The command shares stderr with holdfast and may have made it blocking: a full pipe would
+ * delay the timers that end the command in time.
  */
 export class DescriptorStream implements Stream {
   readonly #descriptor: number;
@@ -23,7 +23,7 @@ export class DescriptorStream implements Stream {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when all is written, or can not be. */
+  /** Resolves when all text is written, or cannot be written. */
   async drained(): Promise<void> {
     await this.#writing;
   }
@@ -43,7 +43,7 @@ export class DescriptorStream implements Stream {
           else resolve(error.code === "EAGAIN" ? "later" : "never");
         });
       });
-      // If the reader is gone, the command must still be watched.
+      // If the reader is gone, holdfast must still watch the command.
       if (written === "never") return;
       if (written === "later") await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       else from += written;

@@ -1,10 +1,10 @@
 import { mistake } from "../failure.js";
 
-/** The variable with the locks that a command runs under, one a line. */
+/** The variable with the locks that a command runs under, one on each line. */
 const HELD = "HOLDFAST_HELD";
 const LOCK_VARIABLES = ["HOLDFAST_LOCK_NAME", "HOLDFAST_LOCK_HOLDER", "HOLDFAST_LOCK_TOKEN"] as const;
 
-/** @throws Failure when this command runs under the lock that it asks for: it would wait for itself */
+/** @throws Failure if this process runs under the lock that it asks for: it would wait for itself */
 export function refuseOwnLock(key: string, env: NodeJS.ProcessEnv): void {
   if (!heldIn(env).includes(key)) return;
   throw mistake(
@@ -21,7 +21,7 @@ export interface LockHere {
   readonly token: bigint | undefined;
 }
 
-/** The environment of the command: that of holdfast, and the variables about the lock. */
+/** The environment of the command: holdfast's environment, and the variables about the lock. */
 export function environmentFor(
   { key, name, holder, token }: LockHere,
   env: NodeJS.ProcessEnv,
@@ -31,7 +31,7 @@ export function environmentFor(
     ([variable]) => !(isScrubbed && (variable.startsWith("HOLDFAST_") || variable === "REDIS_URL")),
   );
   const child: NodeJS.ProcessEnv = Object.fromEntries(kept);
-  // Those of a lock around this one say nothing about this one.
+  // The variables of an outer lock do not describe this lock.
   for (const variable of LOCK_VARIABLES) delete child[variable];
   child["HOLDFAST_LOCK_NAME"] = name;
   child["HOLDFAST_LOCK_HOLDER"] = holder;

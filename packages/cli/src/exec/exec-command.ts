@@ -33,7 +33,7 @@ export function execCommand(act: Act): Command {
   for (const option of tellingOptions()) made.addOption(option.helpGroup("What is told:"));
   addConnectionOptions(made);
   const parse = made.parseOptions.bind(made);
-  // What stands behind `--` is none of our options, whatever it looks like.
+  // Words behind `--` are never options of holdfast, even if they look like options.
   made.parseOptions = (args) => {
     const end = args.indexOf("--");
     const own = end < 0 ? args : args.slice(0, end);
@@ -65,7 +65,7 @@ function lockOptions(): readonly Option[] {
 
 function commandOptions(): readonly Option[] {
   const noGroup = new Option("--no-group", "no process group of its own, even without a terminal");
-  // It is not the opposite of --group, the group of presence.
+  // `--no-group` is not the opposite of --group, the group of presence.
   noGroup.negate = false;
   return [
     new Option("--kill-after <duration>", "from SIGTERM to SIGKILL; at most a third of --ttl (10s)"),
@@ -93,7 +93,7 @@ function tellingOptions(): readonly Option[] {
   ];
 }
 
-/** @param args of a command line without `--` */
+/** @param args a command line without `--` */
 function missingEnd(args: readonly string[]): string {
   const [name = "NAME", ...rest] = args;
   const isPlain = !name.startsWith("-") && rest.length > 0 && !rest[0]?.startsWith("-");
@@ -116,7 +116,7 @@ async function exec(
   const stderr = new DescriptorStream(2);
   const output = new Output({ out: stderr, err: stderr, env }, options);
   for (const warning of connection.warnings) output.say(warning);
-  // Node would print them to a stream that the command may block.
+  // Node would print warnings to a stream that the command may block.
   process.removeAllListeners("warning").on("warning", ({ message }) => output.say(message));
   const surroundings = {
     env,

@@ -1,4 +1,4 @@
-/** What `holdfast help exec` says below the options. */
+/** The text of `holdfast help exec` below the options. */
 export const execPromises = `
 What is promised
   As long as holdfast and the command both get the processor: if the lock can

@@ -7,7 +7,7 @@ import { mistake } from "../failure.js";
 import { plain } from "../text/plain.js";
 import { isKeepable } from "./release.js";
 
-/** The kinds of locks that `--kind` takes. */
+/** The kinds of locks that `--kind` accepts. */
 export const lockKinds = ["lock", "fair", "fenced", "read", "write"] as const;
 export type KindOfLock = (typeof lockKinds)[number];
 
@@ -38,7 +38,7 @@ export interface ExecOptions extends CommonOptions {
 /** How to act if the lock is taken, in the words of the library. */
 export const waysWhenBusy = ["wait", "skip", "throw"] as const satisfies OnBusy[];
 
-/** What `exec` is to do: everything that can be known before Redis is asked. */
+/** The task of `exec`: everything that is known before the first command to Redis. */
 export interface ExecSettings {
   readonly name: string;
   readonly kind: KindOfLock;
@@ -49,15 +49,15 @@ export interface ExecSettings {
   readonly leaseMs: number | undefined;
   readonly maxHoldMs: number | undefined;
   readonly atLeastMs: number;
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly killAfterMs: number;
-  /** SIGKILL goes out so long before the trust in the lease ends, at the latest. */
+  /** SIGKILL is sent at least this long before the trust in the lease ends. */
   readonly lastMs: number;
   /** 0: never. */
   readonly reportEveryMs: number;
   readonly reportFile: string | undefined;
   readonly command: Runnable;
-  /** Whether the command leads a group of processes of its own. */
+  /** Whether the command leads its own process group. */
   readonly isGroup: boolean;
   readonly note: string;
   readonly isNested: boolean;
@@ -71,7 +71,7 @@ export interface ExecSettings {
 export interface Runnable {
   readonly file: string;
   readonly args: readonly string[];
-  /** The file's name, for messages, presence and notes: arguments may be secrets. */
+  /** The name of the file, for messages, presence and notes: arguments may be secrets. */
   readonly called: string;
 }
 
@@ -81,26 +81,26 @@ export interface Terminals {
   readonly stderr: boolean;
 }
 
-/** Shorter leases leave no time for a renewal that is tried again, and for a command that is to end in time. */
+/** Shorter leases leave no time to retry a renewal, and to end a command in time. */
 const SHORTEST_LEASE_MS = 5_000;
 const LONGEST_TTL_MS = 24 * 3_600_000;
 const DEFAULT_TTL = "30s";
 const DEFAULT_KILL_AFTER_MS = 10_000;
-/** The longest part of a lease that may lie between SIGTERM and SIGKILL: the watchdog renews each third. */
+/** The largest part of a lease between SIGTERM and SIGKILL: the watchdog renews every third. */
 const KILL_AFTER_SHARE = 1 / 3;
 const LAST_SHARE = 0.05;
 const SHORTEST_LAST_MS = 250;
-/** Of a long fixed lease, 5 % would be hours. */
+/** For a long fixed lease, 5 % would be hours. */
 const LONGEST_MEASURE_MS = 30_000;
 const LONGEST_NOTE = 200;
 const REPORT_EVERY_MS = 10_000;
 
-/** How the command line reads, for messages. */
+/** The command line in a readable form, for messages. */
 export const execForm = "holdfast exec NAME [options] -- COMMAND [ARG…]";
 
 /**
- * @param command what stands behind `--`
- * @throws Failure for what can not be meant, before anything is sent
+ * @param command the words behind `--`
+ * @throws Failure for invalid options, before anything is sent
  */
 export function execSettings(
   name: string,

@@ -21,20 +21,20 @@ import { WaitingLines } from "./waiting-lines.js";
 
 export interface ExecutionSurroundings {
   readonly env: NodeJS.ProcessEnv;
-  /** It must not block: a command may have filled the pipe that both write to. */
+  /** The output must not block: a command may have filled the pipe that it shares with holdfast. */
   readonly output: Output;
   readonly clock: Clock;
-  /** The command that tells which rights are missing. */
+  /** The command that prints which rights are missing. */
   readonly doctorLine: string;
 }
 
-/** How an execution has ended. The code of a command that was not lost is its own. */
+/** How an execution has ended. If the lock was not lost, the exit code is the command's. */
 type ExecutionOutcome = Pick<Report, "outcome" | "exitCode" | "reason">;
 
-/** Closing takes so long at most, and so long where Redis has not answered before: the exit code is waited for. */
+/** The most time for closing, and the shorter time if Redis did not answer before: the caller waits for the exit code. */
 const CLOSE_WITHIN_MS = 3_000;
 const CLOSE_UNANSWERED_WITHIN_MS = 250;
-/** What presence takes as the name of a program. */
+/** The longest name of a program that presence accepts. */
 const LONGEST_APP = 64;
 
 /**
@@ -75,7 +75,7 @@ export class Execution {
     const { command, ttlMs } = this.#settings;
     const { group } = this.#connection;
     const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
-    // The client's watchdog, as that of a call is rounded.
+    // The client's watchdog, because the watchdog of a single call is rounded.
     const options = { watchdogMs: ttlMs, presence };
     const connection = await connect(this.#connection, options, this.#signals.ended);
     try {
@@ -148,7 +148,7 @@ export class Execution {
     return environmentFor(here, this.#surroundings.env, scrubsEnv);
   }
 
-  /** The command has ended: what goes wrong now is told, and changes no exit code. */
+  /** The command has ended: a failure from now on is reported, but changes no exit code. */
   #warn(released: Released): string | null {
     const { output } = this.#surroundings;
     if (released === "released") return null;
@@ -173,7 +173,7 @@ export class Execution {
         reason: error.signal,
       };
     const { exitCode, message } = error instanceof Failure ? error : failureOf(error);
-    // Redis names one right, as the first that it misses, and a command may lack several.
+    // Redis names only the first right that is missing, and several may be missing.
     const advice =
       exitCode === exitCodes.noRight ? `\n${doctorLine} lists the missing rights, with the ACL line` : "";
     output.complain(message + advice);

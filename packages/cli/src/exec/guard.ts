@@ -2,7 +2,7 @@ import type { Clock, Lease, LossReason, Timer } from "holdfast";
 import { LeaseLostError } from "holdfast";
 
 /**
- * Where a command that runs under a lock is.
+ * The state of a command that runs under a lock.
  * - `running`: the lock is held.
  * - `lingering`: the command has ended, and other members of its group run on; they keep the lock.
  * - `stopping`: the lock is lost, or will be, and SIGTERM was sent.
@@ -11,17 +11,17 @@ import { LeaseLostError } from "holdfast";
  */
 export type GuardState = "running" | "lingering" | "stopping" | "killing" | "gone";
 
-/** What runs under the lock. */
+/** The command under the lock. */
 export interface Guarded {
   send(signal: NodeJS.Signals): void;
-  /** The processes that run on. */
+  /** The processes that still run. */
   living(): readonly number[];
 }
 
 export interface GuardTerms {
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly killAfterMs: number;
-  /** SIGKILL goes out so long before the trust in the lease ends. */
+  /** SIGKILL is sent this long before the trust in the lease ends. */
   readonly lastMs: number;
 }
 
@@ -30,10 +30,10 @@ export interface Loss {
   readonly reason: LossReason | "unconfirmed" | "lease-ends" | "max-hold-ends";
 }
 
-/** A lease that is not renewed for longer than it was asked to be, although Redis answers. */
+/** The lease was not renewed beyond its requested length, although Redis answers. */
 export interface Cap {
   readonly reason: "lease-ends" | "max-hold-ends";
-  /** About when, on the monotonic clock. */
+  /** The approximate time, on the monotonic clock. */
   readonly endsAtMs: number;
 }
 
@@ -41,23 +41,23 @@ export interface Cap {
 export interface GuardNews {
   stopping(loss: Loss, killInMs: number): void;
   killing(loss: Loss | undefined): void;
-  /** The command has ended; these have not. */
+  /** The command has ended; these processes still run. */
   lingering(pids: readonly number[]): void;
-  /** SIGKILL has not ended these. */
+  /** SIGKILL has not ended these processes. */
   surviving(pids: readonly number[]): void;
 }
 
-/** A jump of the clock on the wall shows by then. */
+/** A jump of the wall clock is noticed within this time. */
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 5;
-/** A lease counts from the moment of the request, some time before it was acquired. */
+/** A lease counts from the moment of the request, some time before the lock was acquired. */
 const CAP_TOLERANCE_MS = 1_000;
 
 /**
- * Ends a command before the trust in its lease does. It goes by what the lease says on the local clocks, and asks nothing of Redis.
+ * Ends a command before the trust in its lease ends. It relies on the lease and the local clocks, and sends nothing to Redis.
  *
  * Renewals that fail: SIGTERM goes out when the trust has `killAfterMs` and `lastMs` left, SIGKILL when it has `lastMs` left. A lock that
- * was taken away: SIGTERM when the lease tells of it, SIGKILL after `killAfterMs`. A renewal that comes after SIGTERM changes nothing.
+ * was taken away: SIGTERM when the lease reports it, SIGKILL after `killAfterMs`. A renewal that comes after SIGTERM changes nothing.
  */
 export class Guard {
   /** Resolves when no process is left: with the loss, if the lock was lost before. */
@@ -71,7 +71,7 @@ export class Guard {
   #state: GuardState = "running";
   #loss: Loss | undefined;
   #hasEnded = false;
-  /** When SIGKILL goes out, on the monotonic clock. */
+  /** When SIGKILL will be sent, on the monotonic clock. */
   #killAtMs = Number.POSITIVE_INFINITY;
   #pauseMs = SHORTEST_PAUSE_MS;
   #hasToldSurvivors = false;
@@ -113,7 +113,7 @@ export class Guard {
     this.#news.lingering(this.#guarded.living());
   }
 
-  /** Sends SIGKILL after `killAfterMs`, or as has been said before. @returns in how many milliseconds */
+  /** Sends SIGKILL after `killAfterMs`, or at the time that was set before. @returns the milliseconds until then */
   killLater(): number {
     const nowMs = this.#clock.monotonicMs();
     this.#killAtMs = Math.min(this.#killAtMs, nowMs + this.#terms.killAfterMs);
@@ -167,12 +167,12 @@ export class Guard {
 
   #isKillDue(trustedMs: number): boolean {
     if (this.#clock.monotonicMs() >= this.#killAtMs) return true;
-    // The trust may shrink otherwise than by time, and it is over for good in the end.
+    // The trust may shrink faster than time passes, and in the end it is over for good.
     return this.#loss !== undefined && !isSudden(this.#loss) && trustedMs <= this.#terms.lastMs;
   }
 
   #kill(): void {
-    // Again and again: another process may just have joined the group.
+    // Repeated, because another process may just have joined the group.
     this.#guarded.send("SIGKILL");
     if (this.#state !== "killing") {
       this.#state = "killing";
@@ -200,14 +200,14 @@ export class Guard {
 
   #end(trustedMs: number): void {
     this.#state = "gone";
-    // It stood still, and the last process may have ended after the lease.
+    // This process was suspended, and the last process may have ended after the lease.
     if (trustedMs <= 0) this.#loss ??= { reason: this.#reasonOf(trustedMs) };
     this.#lease.signal.removeEventListener("abort", this.look);
     this.#resolve(this.#loss);
   }
 }
 
-/** The lock was taken away before its time: nothing could be done before that. */
+/** The lock was taken away early: no earlier reaction was possible. */
 function isSudden({ reason }: Loss): boolean {
   return reason === "stolen" || reason === "server-changed" || reason === "closed";
 }

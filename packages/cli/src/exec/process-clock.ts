@@ -1,6 +1,6 @@
 import type { Clock } from "holdfast";
 
-/** Node fires longer timers at once. */
+/** The longest timer of Node: it fires longer timers at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The clock of this process. */
@@ -21,7 +21,7 @@ export const processClock: Clock = {
   },
 };
 
-/** Resolves after so many milliseconds, or once the signal aborts. */
+/** Resolves after this many milliseconds, or once the signal aborts. */
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) {

@@ -1,25 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * The ids of the processes of a group that live; those that have ended and were not waited for by their parent do not. Where the system
- * has no /proc, the id of the group stands for all of them.
+ * The ids of the living processes of a group. An ended process whose parent has not waited for it is not alive. Without /proc, the id of
+ * the group stands for all its processes.
  */
 export function livingMembers(group: number): readonly number[] {
   const found = send(0, -group);
   if (found === "none") return [];
   const members = membersIn("/proc", group);
-  // A process that may not be signalled may also be hidden in /proc.
+  // A process that holdfast may not signal may also be hidden in /proc.
   if (members === undefined || (members.length === 0 && found === "forbidden")) return [group];
   return members;
 }
 
-/** Whether a process is stopped, as by SIGTSTP; undefined where the system can not tell. */
+/** Whether a process is stopped, for example by SIGTSTP; undefined if the system cannot tell. */
 export function isStopped(pid: number): boolean | undefined {
   const stat = statOf("/proc", String(pid));
   return stat === undefined ? undefined : /[Tt]/.test(stat.state);
 }
 
-/** Sends a signal; 0 only looks. A negative target is a group. @returns `forbidden`: it belongs to another user, and was sent nothing */
+/**
+ * Sends a signal; 0 only tests. A negative target is a group. @returns `forbidden`: the process belongs to another user, and got no signal
+ */
 export function send(signal: NodeJS.Signals | 0, target: number): "sent" | "none" | "forbidden" {
   try {
     process.kill(target, signal);
@@ -47,7 +49,7 @@ function membersIn(proc: string, group: number): readonly number[] | undefined {
   });
 }
 
-/** What proc(5) tells of a process: behind its name, which may have any characters in it, state, parent and group. */
+/** The fields of a process in proc(5). Behind its name, which may contain any characters, follow state, parent and group. */
 function statOf(proc: string, pid: string): { readonly state: string; readonly group: number } | undefined {
   let text: string;
   try {

@@ -2,7 +2,7 @@ import { type Clock, type Lease, NotHeldError } from "holdfast";
 import type { KindOfLock } from "./exec-options.js";
 import { pause } from "./process-clock.js";
 
-/** What became of a release: `left` to its lease, not held any more, or not carried out. */
+/** The outcome of a release: `left` to its lease, no longer held, or not carried out. */
 export type Released = "released" | "left" | { readonly lost: string } | { readonly failed: string };
 
 /** Whether a lock of a kind can stay taken after its release. */
@@ -11,9 +11,9 @@ export function isKeepable(kind: KindOfLock): boolean {
 }
 
 /**
- * Releases the lock after the command has ended, and keeps it for what is left of `--at-least`: in Redis, where the kind can be kept, else by
- * waiting.
- * @param signal ends the waiting; the lock then falls with its lease
+ * Releases the lock after the command has ended, and keeps it for the rest of `--at-least`: in Redis if the kind of lock allows it,
+ * otherwise by waiting.
+ * @param signal ends the waiting; the lock then ends with its lease
  */
 export async function release(
   lease: Lease,

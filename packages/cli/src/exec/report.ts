@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { mistake } from "../failure.js";
 import type { Ending } from "./command-process.js";
 
-/** What `--report` writes, as one line of JSON. */
+/** The content of `--report`, as one line of JSON. */
 export interface Report {
   /**
    * - `exited`: the command has ended, and the lock was held until then.
@@ -15,23 +15,23 @@ export interface Report {
   readonly outcome: "exited" | "lost" | "conflict" | "cancelled" | "not-started" | "failed";
   readonly exitCode: number;
   readonly name: string;
-  /** `<client id>:<thread id>`; null where the lock was not acquired, as those below. */
+  /** `<client id>:<thread id>`; null, like the fields below, if the lock was not acquired. */
   readonly holder: string | null;
   /** Of a fenced lock. */
   readonly token: string | null;
-  /** Whole milliseconds from the first question to the lock, or to the end of the wait. */
+  /** Whole milliseconds from the first question about the lock to its acquisition, or to the end of the wait. */
   readonly waitedMs: number;
   readonly heldMs: number | null;
   readonly child: Ending | null;
-  /** Why it was lost, or has failed, in words for programs or for people; null where all went well. */
+  /** The reason of a loss or a failure, in words for programs or for people; null without either. */
   readonly reason: string | null;
 }
 
-/** A file for one report, opened before anything is done, so that a wrong path is told at once. */
+/** A file for one report. It is opened before any other work, so that a wrong path fails at once. */
 export class ReportFile {
   readonly #descriptor: number | undefined;
 
-  /** @throws Failure when it can not be written */
+  /** @throws Failure if the file cannot be written */
   constructor(path: string | undefined) {
     try {
       this.#descriptor = path === undefined ? undefined : openSync(path, "w");
@@ -40,7 +40,7 @@ export class ReportFile {
     }
   }
 
-  /** Writes it, and closes the file. @throws what the system says */
+  /** Writes the report, and closes the file. @throws the system's error */
   write(report: Report): void {
     if (this.#descriptor === undefined) return;
     try {

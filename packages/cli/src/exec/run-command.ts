@@ -11,14 +11,14 @@ import { Suspension } from "./suspension.js";
 export interface Course {
   readonly ending: Ending;
   readonly loss: Loss | undefined;
-  /** Whether a signal that ends programs was passed on to it: holdfast is not to stay for longer than it must. */
+  /** Whether the command got a signal that ends programs: then holdfast should not stay longer than necessary. */
   readonly wasEnded: boolean;
 }
 
 /**
  * Runs a command, and passes signals on to it.
- * @param env what it finds in its environment
- * @returns when no process of it is left @throws Failure when it can not be started
+ * @param env its environment
+ * @returns when none of its processes is left @throws Failure if it cannot be started
  */
 export async function runCommand(
   lease: Lease | FencedLease,
@@ -58,7 +58,7 @@ function capOf(lease: Lease, { leaseMs, maxHoldMs }: ExecSettings, nowMs: number
   return maxHoldMs === undefined ? undefined : { reason: "max-hold-ends", endsAtMs: nowMs + maxHoldMs };
 }
 
-/** The signals that a command gets from those that holdfast gets. */
+/** The signals that holdfast passes on to the command. */
 class PassedOn {
   readonly #command: CommandProcess;
   readonly #guard: Guard;
@@ -74,7 +74,7 @@ class PassedOn {
 
   readonly pass = (signal: NodeJS.Signals): void => {
     if (!isPassedOn(signal, this.#command.isGroup)) return;
-    // It may have stood still for longer than its lease: nothing that is over goes on.
+    // Holdfast may have been suspended for longer than its lease: a command whose lease is over must not continue.
     if (signal === "SIGCONT") this.#guard.look();
     this.#command.send(signal);
     if (endingSignals.includes(signal)) this.wasEnded = true;

@@ -1,10 +1,10 @@
-/** Those that end holdfast while it waits, and are passed on once the command runs. */
+/** Signals that end holdfast while it waits, and are passed on once the command runs. */
 export const endingSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
-/** Those that are passed on besides, and do nothing while it waits. */
+/** Further signals that are passed on. While holdfast waits they have no effect. */
 const OTHERS: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGCONT"];
-/** Those that stop a job of a shell. */
+/** Signals that stop a job of a shell. */
 export const stoppingSignals: readonly NodeJS.Signals[] = ["SIGTSTP", "SIGTTIN"];
-/** Those that a terminal sends to all of its foreground group, and so to the command as well. */
+/** Signals that a terminal sends to its whole foreground group, and so to the command as well. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 type Handler = (signal: NodeJS.Signals) => void;
@@ -17,14 +17,14 @@ export function onSignals(signals: readonly NodeJS.Signals[], handler: Handler):
   };
 }
 
-/** Whether a signal that holdfast gets is to be passed on to the command. */
+/** Whether a signal of holdfast must be passed on to the command. */
 export function isPassedOn(signal: NodeJS.Signals, isGroup: boolean): boolean {
   return isGroup || !OF_TERMINALS.includes(signal);
 }
 
 /**
- * Where the signals of this process go: while no command runs, those that end it abort `ended`, and the others are dropped. None ends the
- * process by itself from here to `close`.
+ * Handles the signals of this process. While no command runs, signals that end the process abort `ended`, and others are dropped. Until
+ * `close`, a signal alone does not end the process.
  */
 export class SignalRoute {
   readonly #ended = new AbortController();
@@ -43,7 +43,7 @@ export class SignalRoute {
     return this.#ended.signal;
   }
 
-  /** Gives them to another. @returns what ends that */
+  /** Passes the signals to another handler. @returns a function that stops this */
   to(handler: Handler): () => void {
     this.#handler = handler;
     return () => {
@@ -56,7 +56,7 @@ export class SignalRoute {
   }
 }
 
-/** holdfast was sent a signal that ends it while no command ran. */
+/** While no command ran, holdfast got a signal that ends it. */
 export class Cancelled extends Error {
   override readonly name = "Cancelled";
   readonly signal: NodeJS.Signals;

@@ -2,11 +2,11 @@ import type { Clock } from "holdfast";
 import type { CommandProcess } from "./command-process.js";
 import { pause } from "./process-clock.js";
 
-/** So long a program may take to tidy up its terminal before it stops by itself. */
+/** How long a program may take to tidy up its terminal before it stops itself. */
 const STOPS_WITHIN_MS = 250;
 const LOOK_MS = 5;
 
-/** Stops a command and holdfast with it, as the terminal's Ctrl-Z wants it: a command must not run while its lock is not renewed. */
+/** Stops a command together with holdfast, for Ctrl-Z on the terminal: a command must not run while its lock is not renewed. */
 export class Suspension {
   readonly #command: CommandProcess;
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class Suspension {
     this.#clock = clock;
   }
 
-  /** Harmless while it is under way. */
+  /** Harmless during a suspension. */
   readonly begin = (): void => {
     if (!this.#isUnderWay) void this.#suspend();
   };
@@ -25,15 +25,15 @@ export class Suspension {
   async #suspend(): Promise<void> {
     const command = this.#command;
     this.#isUnderWay = true;
-    // What shares the terminal was sent SIGTSTP by that, and may tidy up before it stops by itself.
+    // The processes on the same terminal got SIGTSTP with that, and may tidy up before they stop themselves.
     if (!command.isGroup) {
       const untilMs = this.#clock.monotonicMs() + STOPS_WITHIN_MS;
       while (command.isStopped !== true && this.#clock.monotonicMs() < untilMs)
         await pause(this.#clock, LOOK_MS);
     }
-    // Not SIGTSTP: a group apart from the terminal does not heed it.
+    // SIGTSTP would not work: a group apart from the terminal ignores it.
     command.send("SIGSTOP");
-    // Nothing of this process runs from here until SIGCONT, whose handler looks at the lease before it lets the command go on.
+    // Nothing of this process runs from here until SIGCONT, whose handler checks the lease before the command continues.
     process.kill(process.pid, "SIGSTOP");
     this.#isUnderWay = false;
   }

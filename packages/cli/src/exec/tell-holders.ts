@@ -4,19 +4,19 @@ import { joinedLock } from "../find/joined-lock.js";
 import { plain } from "../text/plain.js";
 import { tellHolder } from "../text/tell-holder.js";
 
-/** The group of presence whose clients are named. */
+/** The group of presence that knows the names of the clients. */
 export interface Where {
   readonly holdfast: Holdfast;
   readonly group: string;
 }
 
-/** Asks Redis and presence for a line about those that have a lock: `held by ci@runner-2 pid 88 since 41 s, lease 22 s`. */
+/** Asks Redis and presence for a line about the holders of a lock: `held by ci@runner-2 pid 88 since 41 s, lease 22 s`. */
 export async function tellHolders(name: string, { holdfast, group }: Where): Promise<string> {
   const [state, fleet] = await Promise.all([holdfast.inspect(name), holdfast.fleet({ group })]);
   return holdersIn(state, fleet, holdfast.clientId);
 }
 
-/** @param ownId of the client that waits */
+/** @param ownId the id of the waiting client */
 export function holdersIn(state: LockState, fleet: Fleet, ownId: string): string {
   const [first, ...others] = joinedLock(state, fleet).holders;
   const queued = [...state.queue, ...state.waitingClients];
@@ -30,7 +30,7 @@ export function holdersIn(state: LockState, fleet: Fleet, ownId: string): string
 
 function tellOne(holder: ListedHolder): string {
   const { client, sinceMs, note } = holder;
-  // What `exec` notes by itself is the name of its program.
+  // The note that `exec` writes by itself is the name of its program.
   const noted = note === null || note === client?.app ? "" : ` ("${note}")`;
   const since = sinceMs === null ? "" : ` since ${tellDuration(sinceMs)}`;
   return `${tellHolder(holder)}${since}${noted}`;

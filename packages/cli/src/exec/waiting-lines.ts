@@ -4,10 +4,10 @@ import type { Output } from "../output.js";
 import { plain } from "../text/plain.js";
 import { tellHolders, type Where } from "./tell-holders.js";
 
-/** So soon a person wants to know why nothing happens. */
+/** After this time a person wants to know why nothing happens. */
 const FIRST_AFTER_MS = 1_000;
 
-/** Says at intervals who has the lock that a call waits for, until it is stopped. */
+/** Prints at intervals who holds the lock that a call waits for, until it is stopped. */
 export class WaitingLines {
   readonly #name: string;
   readonly #everyMs: number;
@@ -37,7 +37,7 @@ export class WaitingLines {
     this.#timer = this.#clock.schedule(inMs, () => void this.#tell());
   }
 
-  /** Never rejects: what keeps Redis from answering is told by the call that waits. */
+  /** Never rejects: the waiting call itself reports why Redis does not answer. */
   async #tell(): Promise<void> {
     const told = await tellHolders(this.#name, this.#where).catch(() => undefined);
     if (this.#isOver) return;

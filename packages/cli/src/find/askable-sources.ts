@@ -3,27 +3,27 @@ import { exitCodes } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { lacksRight } from "../failure-of.js";
 
-/** The methods of a client that look at locks. */
+/** The methods of a client that read locks. */
 export interface Finder extends Pick<Holdfast, "fleet"> {
   locks(options?: FindLocksOptions): AsyncIterable<ListedLock> & { readonly unreadable?: number };
 }
 
-/** Where locks can be looked for by this user. */
+/** The sources that this user may search. */
 export interface AskableSources {
   readonly sources: readonly LockSource[];
-  /** Which are not asked, and the right that is missing: a line each. */
+  /** The sources that are not asked, and the missing right: a line for each. */
   readonly missing: readonly string[];
-  /** What the looks go by: without presence locks are told without a word about their clients. */
+  /** The basis of the looks: without presence, locks are shown without details about their clients. */
   readonly finder: Finder;
 }
 
-/** A glob that no name fits: the question is asked, and no lock looked at. */
+/** A glob that no name matches: the source is asked, but no lock is read. */
 const NO_NAME = "";
 
 /**
  * Tries which of the sources the user has a right to.
- * @param finder on the very connection
- * @throws what `fleet` and `locks` throw for any other reason
+ * @param finder on the same connection
+ * @throws errors of `fleet` and `locks` for any other reason
  */
 export async function askableSources(
   finder: Finder,
@@ -33,7 +33,7 @@ export async function askableSources(
   const tries: Readonly<Record<LockSource, () => Promise<unknown>>> = {
     presence: () => finder.fleet({ group }),
     channels: () => askChannels(finder),
-    // It is tried as it is asked for: what it lacks fails it.
+    // A requested source is tried in any case: a missing right makes the search fail.
     scan: async () => undefined,
   };
   const rights: Readonly<Record<LockSource, string>> = {
@@ -55,7 +55,7 @@ export async function askableSources(
   return { sources, missing, finder: sources.includes("presence") ? finder : withoutPresence(finder) };
 }
 
-/** @throws Failure where no source can be asked */
+/** @throws Failure if the user may not ask any source */
 export function assertAskable({ sources, missing }: AskableSources): void {
   if (sources.length === 0) throw new Failure(exitCodes.noRight, missing.join("\n"));
 }
@@ -70,7 +70,7 @@ async function askChannels(finder: Finder): Promise<void> {
   for await (const _ of finder.locks({ sources: ["channels"], match: NO_NAME, limit: 1 })) return;
 }
 
-/** For a user who may not read it. */
+/** For a user who may not read presence. */
 function withoutPresence(finder: Finder): Finder {
   return {
     locks: (options) => finder.locks(options),

@@ -17,7 +17,7 @@ const WRITE = ":write";
 /** A client id is a UUID. */
 const ID_LENGTH = 36;
 
-/** What `inspect` has seen of one lock, joined with what the clients of the fleet tell, in the form in which locks are listed. */
+/** The result of `inspect` for one lock, joined with the reports of the fleet's clients, in the form of listed locks. */
 export function joinedLock(state: LockState, { clients }: Fleet): ListedLock {
   const refs = new Map(clients.map((client) => [client.id, refOf(client)]));
   const told = <T extends { readonly key: string }>(
@@ -53,7 +53,7 @@ function refOf({ id, app, host, pid, state, lastSeenMs, labels }: ClientPresence
   return { id, app, host, pid, state, lastSeenMs, labels };
 }
 
-/** @param told as a client calls it */
+/** @param told the kind, as a client names it */
 function kindOf(stored: LockState["kind"], told: string | undefined): ListedLock["kind"] {
   if (stored === "semaphore-or-latch") return told === "count-down-latch" ? told : "semaphore";
   return stored === "none" ? "lock" : stored;
@@ -78,7 +78,7 @@ function holdersOf(
   });
 }
 
-/** Of a lock that was handed on inside of its client Redis may still have the holder before. */
+/** A lock that was handed on inside its client may still have the previous holder in Redis. */
 function holdOf(holder: string, holds: readonly ClientHold[]): ClientHold | undefined {
   const ofClient = holds.filter(
     ({ client, kind }) => holder.startsWith(client.id) && (kind === "write-lock") === isWriter(holder),
@@ -100,7 +100,7 @@ function permitCounts({
   return { available, takenCount, permanentCount: taken.filter(({ endsInMs }) => endsInMs < 0).length };
 }
 
-/** Undefined for permits none of which is out any more. */
+/** Undefined if all of the permits are back. */
 function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHold): ListedHolder | undefined {
   const { client, kind, count, ageMs, renewed, note, permanent, ids } = hold;
   const isLeased = kind === "permit-expirable-semaphore";
@@ -124,7 +124,7 @@ function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHol
 }
 
 /**
- * Of a client whose waiters stand in the queue the longest waits are theirs.
+ * If a client's waiters are in the queue, its longest waits belong to them.
  * @param queue of a fair lock, or client ids
  * @param waits the longest first
  */

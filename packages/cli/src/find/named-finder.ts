@@ -2,9 +2,9 @@ import type { Fleet, FleetOptions, Holdfast, ListedLock, LockState } from "holdf
 import type { Finder } from "./askable-sources.js";
 import { joinedLock } from "./joined-lock.js";
 
-/** Looks at locks by their names, each by itself: also at those that no source knows of. Free ones are listed as well. */
+/** Reads locks by their names, each by itself, even locks that are not in any source. Free locks are listed as well. */
 export class NamedFinder implements Finder {
-  /** What was stored at the last look, in the order of the names. */
+  /** The stored state at the last look, in the order of the names. */
   states: readonly LockState[] = [];
   readonly #holdfast: Pick<Holdfast, "inspect">;
   readonly #names: readonly string[];

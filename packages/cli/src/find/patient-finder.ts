@@ -5,7 +5,7 @@ import type { Finder } from "./askable-sources.js";
 
 /** Reports that Redis does not answer. */
 export interface Outage {
-  /** Redis does not answer, or not any more for another reason. */
+  /** Redis does not answer, or the reason has changed. */
   began(why: string): void;
   ended(): void;
 }
@@ -49,7 +49,7 @@ export function patientFinder(finder: Finder, outage: Outage, signal: AbortSigna
   };
 }
 
-/** Not all looks know of the signal. */
+/** Some looks do not take the signal. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

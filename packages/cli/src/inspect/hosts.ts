@@ -4,35 +4,35 @@ import { mistake } from "../failure.js";
 const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
 const EVERYWHERE = new Set(["0.0.0.0", "::"]);
 
-/** Whether only this machine can reach a server that listens there. */
+/** Whether only this machine can reach a server that listens on this address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-/** Whether a server that listens there has any address of the machine. */
+/** Whether a server that listens on this address has all addresses of the machine. */
 export function isAnywhere(host: string): boolean {
   return EVERYWHERE.has(host);
 }
 
-/** A host as it stands in a URL. */
+/** A host in the form that URLs use. */
 export function inUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 /**
- * The names by which the page may be asked for. A page of a stranger can make its own name lead to this machine; the browser then
- * believes that both are one, but still sends that name as `Host`.
+ * The host names that requests for the page may have. A stranger's page can make its own name lead to this machine. The browser then takes
+ * both for one site, but still sends that name as `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
 
-  /** @throws Failure for a name that is none */
+  /** @throws Failure for an invalid name */
   constructor(listensOn: string, others: readonly string[]) {
     const own = isAnywhere(listensOn) ? [] : [inUrl(listensOn)];
     this.#names = new Set([...LOCAL, ...own, ...others.map(checked)].map((name) => name.toLowerCase()));
   }
 
-  /** Whatever the port: it may be forwarded. */
+  /** For any port, because the port may be forwarded. */
   allows(host: string | undefined): boolean {
     const [, name] = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(host ?? "") ?? [];
     return name !== undefined && this.#names.has(name.toLowerCase());

@@ -26,7 +26,7 @@ interface InspectOptions extends CommonOptions {
 const HOST = "127.0.0.1";
 const LAST_PORT = 65_535;
 
-/** `holdfast inspect`: a page in the browser, until it is interrupted. */
+/** `holdfast inspect`: a page in the browser, until Ctrl-C. */
 export function inspectCommand(act: Act): Command {
   const made = command("inspect", "serve a page that shows the locks, on this machine, until Ctrl-C");
   for (const option of [
@@ -71,7 +71,7 @@ async function inspect({ env, output }: Context, options: InspectOptions): Promi
     const [shown = isAnywhere(host) ? "localhost" : host] = allowHost;
     const address = `http://${inUrl(shown)}:${(page.server.address() as AddressInfo).port}/`;
     const url = `${address}#token=${encodeURIComponent(token.text)}`;
-    // The text of a file that was to be kept secret had better not stand in the log of a service.
+    // The content of a secret file must not appear in the log of a service.
     tellUrl(output, tokenFile === undefined ? url : `${address}#token=`);
     tellRest(output, { place: connection.place, mayFree, tokenFile });
     if (open) forget = openPage(url, env, (why) => output.complain(`no browser could be opened: ${why}`));

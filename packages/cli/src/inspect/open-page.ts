@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** By then a browser has read it. */
+/** By then a browser has read the file. */
 const KEPT_MS = 30_000;
 
 /**
- * Opens a browser at a URL with a secret in it, by a file that only this user may read and that leads there: the arguments of a process
- * are seen by all users of the machine.
+ * Opens a browser at a URL that contains a secret. The browser gets a file that only this user may read and that leads to the URL, because
+ * all users of the machine can see the arguments of a process.
  * @param failed gets the reason if no browser was opened: the page is served anyway
- * @returns takes the file away, at the latest after half a minute
+ * @returns a function that removes the file; half a minute later it is removed anyway
  */
 export function openPage(url: string, env: NodeJS.ProcessEnv, failed: (why: string) => void): () => void {
   let folder: string | undefined;
@@ -41,7 +41,7 @@ function leadingTo(url: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>holdfast</title><script>location.replace(${text})</script>\n`;
 }
 
-/** The first of `$BROWSER`, which may have arguments, and `%s` where the file is to stand. */
+/** The first command in `$BROWSER`. It may have arguments, and `%s` for the file. */
 function commandFor(file: string, env: NodeJS.ProcessEnv): readonly string[] {
   const [named = ""] = (env["BROWSER"] ?? "").split(":");
   if (named.trim() === "") return [process.platform === "darwin" ? "open" : "xdg-open", file];

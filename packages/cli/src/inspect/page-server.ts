@@ -9,22 +9,22 @@ export interface PageOptions {
   readonly hosts: AllowedHosts;
   readonly token: Token;
   readonly mayFree: boolean;
-  /** Whose presence is looked at. */
+  /** Whose presence to read. */
   readonly group: string;
   /** Gets a line for each lock that is freed. */
   readonly log: (line: string) => void;
 }
 
-/** The page on a server of its own. */
+/** The page on its own server. */
 export interface PageServer {
   readonly server: Server;
-  /** Ends all that is under way. */
+  /** Ends all work. */
   close(): void;
 }
 
 const MOST_CONNECTIONS = 256;
 
-/** Not to be listened to yet. */
+/** The server does not listen yet. */
 export function makePageServer(holdfast: Holdfast, options: PageOptions): PageServer {
   const { hosts, group, log } = options;
   const authorize = (request: Request) => accessOf(request, options);
@@ -49,7 +49,7 @@ function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { "content-length": 0 }).end();
 }
 
-/** The page and its scripts have no data, and a browser asks for them without the token. */
+/** The page and its scripts contain no data, and a browser requests them without the token. */
 function accessOf(request: Request, { token, mayFree }: PageOptions): Access | Response {
   const { method, url, headers } = request;
   const isPage = /^(?:\?asset=[^&]*)?$/.test(new URL(url).search);

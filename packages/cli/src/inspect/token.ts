@@ -2,15 +2,18 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { mistake } from "../failure.js";
 
-/** What opens the page: it travels in the fragment of its URL, which no browser sends, and in a header of each request of the page. */
+/**
+ * The secret that opens the page. It is in the fragment of the URL, which browsers do not send, and in a header of each request of the
+ * page.
+ */
 export interface Token {
   readonly text: string;
-  /** What should be known about it. */
+  /** A warning about the token. */
   readonly warning?: string;
 }
 
 const BYTES = 32;
-/** In a URL and in a header as it is; as long as 192 bits of base64. */
+/** Characters that need no escape in a URL or a header; at least as long as 192 bits in base64. */
 const FORM = /^[\w.~+/=-]{32,512}$/;
 const OF_OTHERS = 0o077;
 
@@ -37,7 +40,7 @@ export function readToken(file: string): Token {
   }
 }
 
-/** Whether a request has it. How long that takes tells nothing of it. */
+/** Whether a request has the token. The duration of the test reveals nothing about the token. */
 export function hasToken(headers: Headers, { text }: Token): boolean {
   const [, given = ""] = /^Bearer (\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   return timingSafeEqual(digestOf(given), digestOf(text));

@@ -48,17 +48,17 @@ export const listColumns: readonly Column<WatchedLock>[] = [
   },
 ];
 
-/** For how long the holder has had it that has had it longest; null where presence does not tell. */
+/** How long the oldest hold has lasted; null if presence does not tell. */
 export function heldForMs({ holders }: WatchedLock): number | null {
   return longest(holders.map(({ sinceMs }) => sinceMs));
 }
 
-/** How many wait, as far as it is known. */
+/** How many calls wait, as far as it is known. */
 export function waitingCount({ waiting, more }: WatchedLock): number {
   return waiting.length + more.waiting;
 }
 
-/** The first in a line, and how many more. */
+/** The first name in a line, and the number of the others. */
 function tellHolders({ holders, more, takenCount = 0 }: WatchedLock, detail: Detail): string {
   const [first] = oldestFirst(holders);
   if (first === undefined)

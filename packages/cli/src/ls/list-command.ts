@@ -13,9 +13,9 @@ import { watchTable } from "./live-table.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
-/** Between two looks of `--stale`: longer than a watchdog of 30 s needs to raise a TTL. */
+/** The pause between two looks of `--stale`: longer than a watchdog of 30 s needs to raise a TTL. */
 const APART_MS = 11_500;
-/** So often it looks at most: as long as a watchdog of three minutes needs. */
+/** The most looks: as long as a watchdog of three minutes needs. */
 const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */
@@ -47,7 +47,7 @@ async function list(context: Context, options: ListOptions, typed?: string): Pro
   });
 }
 
-/** How many looks are to follow the first one. */
+/** How many looks follow the first look. */
 function looksAfter({ locks }: LocksSeen, stale: boolean): number {
   if (!stale) return 0;
   const leases = locks.filter(
@@ -60,7 +60,7 @@ function looksAfter({ locks }: LocksSeen, stale: boolean): number {
   return Math.min(Math.max(1, Math.ceil(neededMs / APART_MS)), MOST_LOOKS - 1);
 }
 
-/** What to look at, and where. */
+/** What to read, and from where. */
 export interface ListSearch {
   readonly group: string;
   readonly asked: AskableSources;
@@ -74,7 +74,7 @@ async function listOnce({ output }: Context, search: ListSearch): Promise<void> 
     output.say(
       "looking again after 11 s, or after a third of the lease of a lock whose holders are gone: by then, a live client has renewed its lock",
     );
-  // Ctrl-C ends the process, as it does without us.
+  // Ctrl-C ends the process anyway.
   const seen = await look(search);
   const selection = select(seen.locks, settings);
   if (output.isJson) for (const lock of selection.locks) output.json(lock);
@@ -82,7 +82,7 @@ async function listOnce({ output }: Context, search: ListSearch): Promise<void> 
   for (const line of tellSearch(seen, selection, { asked, settings })) output.say(line);
 }
 
-/** One look; for `--stale` the last of several. */
+/** One look; for `--stale` the last of several looks. */
 async function look({ group, asked, settings }: ListSearch): Promise<LocksSeen> {
   const { match, maxKeys, stale } = settings;
   const { sources, finder } = asked;

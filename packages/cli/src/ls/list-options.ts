@@ -20,7 +20,7 @@ export interface ListOptions extends CommonOptions, HexOption {
 
 export type Sort = "age" | "waiting" | "name";
 
-/** Which locks are listed, and how. */
+/** Which locks to list, and how. */
 export interface ListSettings {
   readonly match: string | undefined;
   readonly sources: readonly LockSource[];
@@ -28,22 +28,22 @@ export interface ListSettings {
   readonly stale: boolean;
   readonly waiting: boolean;
   readonly olderThanMs: number;
-  /** In lower case; "" for all. */
+  /** In lower case; "" for all locks. */
   readonly client: string;
   readonly sort: Sort;
   readonly limit: number;
-  /** How often to look again; undefined: once. */
+  /** The pause before the next look; undefined: one look. */
   readonly everyMs: number | undefined;
 }
 
-/** How many keys `--scan` looks at where nothing is said, as holdfast has it. */
+/** How many keys `--scan` reads by default, as in holdfast. */
 export const MAX_KEYS = 1_000_000;
 
 const LIMIT = 50;
 const EVERY_MS = 2_000;
 const SHORTEST_EVERY_MS = 500;
 const LONGEST_EVERY_MS = 60_000;
-/** Longer ones are refused by holdfast. */
+/** Holdfast refuses longer patterns. */
 const LONGEST_PATTERN = 1_000;
 const MOST = 1_000_000_000;
 
@@ -70,7 +70,7 @@ export function listOptions(): readonly Option[] {
   return options.map((option) => option.helpGroup("Which locks:"));
 }
 
-/** @throws Failure for what can not be meant */
+/** @throws Failure for invalid options */
 export function listSettings(options: ListOptions, pattern: string | undefined): ListSettings {
   const { stale = false, waiting = false, scan = false, client = "", json = false, maxKeys, watch } = options;
   checkPattern(pattern);

@@ -12,10 +12,10 @@ import type { ListSearch } from "./list-command.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
-/** The head of a table, and the empty line and the title above it. */
+/** The lines above the rows: the title, an empty line and the head of the table. */
 const LINES_ABOVE = 3;
 
-/** Draws the table again and again until q or Ctrl-C is typed. */
+/** Redraws the table until the user types q or Ctrl-C. */
 export async function watchTable(context: Context, search: ListSearch, everyMs: number): Promise<void> {
   await untilInterrupted(async (signal, end) => {
     const { output, input } = context;

@@ -3,14 +3,14 @@ import type { LockFlag, WatchedLock } from "holdfast/watch";
 import { heldForMs, waitingCount } from "./list-columns.js";
 import type { ListSettings, Sort } from "./list-options.js";
 
-/** The locks that were asked for, in the order that was asked for. */
+/** The locks that the user asked for, in the requested order. */
 export interface Selection {
   readonly locks: readonly WatchedLock[];
-  /** How many more there would be without the limit. */
+  /** How many locks the limit leaves out. */
   readonly more: number;
 }
 
-/** Nothing ends these but an operator; a stale one ends by itself, but late. */
+/** Locks that need an operator; a stale lock ends by itself, but late. */
 const NEVER_ENDS: ReadonlySet<LockFlag> = new Set(["stale", "leaked", "no-ttl"]);
 
 export function select(
@@ -37,7 +37,7 @@ const orders: Readonly<Record<Sort, (a: WatchedLock, b: WatchedLock) => number>>
   name: byName,
 };
 
-/** @param text in lower case */
+/** @param text the search text in lower case */
 function isAbout({ holders, waiting }: WatchedLock, text: string): boolean {
   return [...holders, ...waiting].some(
     ({ holder, client }) =>

@@ -11,7 +11,7 @@ interface AskedSearch {
   readonly settings: ListSettings;
 }
 
-/** Facts about a list: its sources, the locks that it can not contain, and the locks that it leaves out. */
+/** Facts about a list: its sources, the locks that it cannot contain, and the locks that it leaves out. */
 export function tellSearch(
   { locks, fleet, presenceIsUnwell, unreadable }: LocksSeen,
   selection: Selection,
@@ -55,7 +55,7 @@ function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readon
   return [`${what} ${whose}. ${PRESENCE_HINT}`];
 }
 
-/** As `presence (14 clients) and channels`. @param maxKeys how many keys a scan looks at, at most */
+/** For example `presence (14 clients) and channels`. @param maxKeys how many keys a scan reads at most */
 export function tellSources(sources: readonly LockSource[], clients: number, maxKeys = MAX_KEYS): string {
   const names: Readonly<Record<LockSource, string>> = {
     presence: `presence (${clients === 1 ? "1 client" : `${clients} clients`})`,

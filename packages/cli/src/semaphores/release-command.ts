@@ -19,7 +19,7 @@ interface ReleaseOptions extends RecordedOptions {
   readonly force?: boolean;
 }
 
-/** `holdfast release NAME`: gives back the permits that it has shown, and no others. */
+/** `holdfast release NAME`: gives back the permits that it has shown, and only these. */
 export function releaseCommand(act: Act): Command {
   return command("release", "give back the permits of a semaphore that were shown", releaseOptions())
     .argument("<name>", "of the semaphore, without the prefix")
@@ -69,7 +69,7 @@ async function release(context: Context, options: ReleaseOptions, typedWord = ""
   });
 }
 
-/** Which permits are meant; why none is, "" where no option says so. @throws Failure for a plain semaphore */
+/** The chosen permits, or why none is chosen; "" if no option chooses permits. @throws Failure for a plain semaphore */
 function idsOf(
   { state, lock }: Seen,
   { permit = [], client = [], force = false }: ReleaseOptions,
@@ -101,12 +101,14 @@ function idsOf(
     : { ids: [...ids] };
 }
 
-/** What it tells is newer than what a client tells that is gone. */
+/** The report of a present client is newer than the report of a client that is gone. */
 function isThere({ client }: ListedHolder): boolean {
   return client?.state === "there";
 }
 
-/** When the answer is lost, the semaphore is looked at again, and nothing is tried twice. @throws what surely had no effect */
+/**
+ * If the answer is lost, the semaphore is read again, and the command is not repeated. @throws errors of commands that surely had no effect
+ */
 async function giveBack(
   holdfast: Holdfast,
   state: LockState,

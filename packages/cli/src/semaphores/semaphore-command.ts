@@ -17,7 +17,7 @@ interface SemaphoreOptions extends RecordedOptions {
   readonly set?: number;
 }
 
-/** As many as a JVM can count. */
+/** The most that a JVM can count. */
 const MOST_PERMITS = 2 ** 31 - 1;
 
 /** `holdfast semaphore NAME`: shows a semaphore, and changes how many permits it has. */
@@ -71,7 +71,7 @@ async function semaphore(context: Context, options: SemaphoreOptions, typedWord 
   });
 }
 
-/** Nothing is tried twice when the answer is lost. @throws what surely had no effect */
+/** If the answer is lost, the command is not repeated. @throws errors of commands that surely had no effect */
 async function change(holdfast: Holdfast, state: LockState, permits: number): Promise<SemaphoreOutcome> {
   try {
     return await holdfast.setPermits(state, permits);

@@ -4,7 +4,7 @@ import { Failure } from "../failure.js";
 import { plain } from "../text/plain.js";
 import { lookAt, type Seen } from "../unlock/seen.js";
 
-/** The semaphore of a name, as it is shown before something is done to it. @throws Failure for all that is none */
+/** The semaphore of a name, as it is shown before a change. @throws Failure for any other object */
 export async function semaphoreSeen(
   holdfast: Pick<Holdfast, "fleet" | "inspect">,
   name: string,
@@ -29,7 +29,7 @@ export function ownerOf(holders: readonly ListedHolder[], id: string): ListedHol
   return holders.find(({ permitIds = [] }) => permitIds.includes(id));
 }
 
-/** How many permits there are, as far as Redis stores it. */
+/** How many permits there are, as far as Redis stores this. */
 export function totalOf({
   available = 0,
   takenCount = 0,

@@ -9,10 +9,10 @@ import type { Seen } from "../unlock/seen.js";
 interface ToldRelease {
   readonly name: string;
   readonly seen: Seen;
-  /** The permits that were to be given back. */
+  /** The permits that a command should give back. */
   readonly ids: readonly string[];
   readonly asTyped: readonly string[];
-  /** Undefined: none were to be given back. */
+  /** Undefined: there were no permits to give back. */
   readonly outcome?: UnlockOutcome;
   /** Why none were. */
   readonly why?: string;
@@ -26,7 +26,7 @@ const texts: Readonly<Record<UnlockOutcome, string>> = {
     "the answer was lost, and some are still out: look again, because the command may still take effect",
 };
 
-/** Tells what became of permits. @returns the exit code */
+/** Prints the outcome for permits. @returns the exit code */
 export function tellReleased(output: Output, told: ToldRelease): number {
   const { name, seen, ids, outcome, why = "" } = told;
   if (output.isJson) output.json(jsonOf(told));
@@ -50,7 +50,7 @@ function count(ids: readonly string[]): string {
   return ids.length === 1 ? "1 permit" : `${ids.length} permits`;
 }
 
-/** What gives back permits, where a client is gone; and what that client hears of it. */
+/** How the permits of a client that is gone come back, and how that client learns of it. */
 function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);

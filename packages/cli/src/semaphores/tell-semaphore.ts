@@ -5,14 +5,14 @@ import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js"
 import type { Seen } from "../unlock/seen.js";
 import { ownerOf } from "./semaphore-seen.js";
 
-/** Of more a line says how many. */
+/** If there are more, a line has their number. */
 const MOST_LINES = 20;
 const LABEL_COLUMNS = 12;
-/** Prose that is wider than this is hard to read, however wide a terminal is. */
+/** Wider prose is hard to read, even on a wide terminal. */
 const WIDEST = 110;
 const NARROWEST = 20;
 
-/** Tells what there is of a semaphore, before something is done to it. */
+/** Prints the state of a semaphore before a change. */
 export function tellSemaphore(output: Output, name: string, { state, lock, blind }: Seen): void {
   const { taken = [], takenCount = 0, key, ttlMs } = state;
   const columns = Math.max(Math.min(output.columns ?? WIDEST, WIDEST) - LABEL_COLUMNS, NARROWEST);

@@ -15,7 +15,7 @@ interface ShowOptions extends CommonOptions, HexOption {
   readonly exitCode?: boolean;
 }
 
-/** `holdfast show`: all that is known about some locks. */
+/** `holdfast show`: all known facts about some locks. */
 export function showCommand(act: Act): Command {
   const own = [
     new Option("--kind <kind>", "the kind of the name: both are stored in the same way").choices([
@@ -55,7 +55,7 @@ async function show(context: Context, options: ShowOptions, ...typed: string[]):
   });
 }
 
-/** @throws Failure where it is surely of another */
+/** @throws Failure if the key surely belongs to another kind of object */
 function ofKind(lock: ShownLock, wanted: ShowOptions["kind"]): ShownLock {
   if (wanted === undefined) return lock;
   const { kind, available, name } = lock;

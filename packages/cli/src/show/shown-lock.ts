@@ -5,10 +5,10 @@ import type { Connection } from "../connection/connect.js";
 import { askableSources } from "../find/askable-sources.js";
 import { NamedFinder } from "../find/named-finder.js";
 
-/** One lock, with all that is known about it. As `--json` has it, but for the line that frees it. */
+/** One lock, with all known facts. The same as in `--json`, except for the line that frees it. */
 export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"> {
   readonly kind: WatchedLock["kind"] | LockState["kind"];
-  /** Released, and its key left for a while. */
+  /** Released, but its key stays for a while. */
   readonly kept: boolean;
   /** The value of the fencing counter, if it is not a number. */
   readonly foreignToken?: string;
@@ -21,11 +21,11 @@ export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"
 /** Everything that `show` prints about some names. */
 export interface ShownLocks {
   readonly locks: readonly ShownLock[];
-  /** Why less is told than could be: a line each. */
+  /** Why some facts are missing: a line for each reason. */
   readonly missing: readonly string[];
 }
 
-/** Looks at locks by their names, once. @throws what `inspect` and `fleet` throw; Failure */
+/** Reads locks by their names, once. @throws errors of `inspect` and `fleet`; Failure */
 export async function lookByName(
   { holdfast, redis }: Connection,
   names: readonly string[],
@@ -56,7 +56,7 @@ function shownLock(state: LockState, { sources: _, more: __, ...lock }: WatchedL
   };
 }
 
-/** Where a key is. A user who may not ask does without. */
+/** The place of a key. Left out for a user who may not ask. */
 async function placeOf(redis: Connection["redis"], key: string): Promise<Pick<ShownLock, "slot" | "master">> {
   if (!(redis instanceof Cluster)) return {};
   const slot = await redis.cluster("KEYSLOT", key).catch(() => undefined);

@@ -10,7 +10,7 @@ import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js"
 import type { ShownLock } from "./shown-lock.js";
 import { staleLine } from "./unlock-line.js";
 
-/** Of more a line says how many. */
+/** If there are more, a line has their number. */
 const MOST_LINES = 20;
 const LABEL_COLUMNS = 10;
 const INDENT = "  ";
@@ -18,7 +18,7 @@ const COPIED = "free it";
 
 /**
  * Describes a lock, in lines for people.
- * @param asTyped options of the connection, for the lines that are to be copied
+ * @param asTyped options of the connection, for the lines to copy
  * @param unlock the line that frees it
  */
 export function tellLock(
@@ -76,7 +76,7 @@ function tellState({ kind, holders, available, takenCount, kept }: ShownLock): s
   return holders.length === 0 ? "free" : "held";
 }
 
-/** A line about the hold, and one with its whole id and labels. */
+/** A line about the hold, and a line with its whole id and labels. */
 function tellHold(output: Output, holder: ListedHolder, isCounted: boolean): readonly string[] {
   const { client, count, sinceMs, renewed, note } = holder;
   const style: Style | undefined = client?.state === "gone" ? "yellow" : undefined;
@@ -128,16 +128,16 @@ function tellPermits(
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
-  // Clients that stand in the queue are among those that listen: of no others the number tells.
+  // Clients in the queue also listen, so only a higher number of listeners shows other clients.
   const inQueue = waiting.filter(({ holder }) => holder !== null).length;
   const heard = listeners <= inQueue ? [] : [`${listen} for its release, or did within the last ten seconds`];
   const lines = alike(waiting).map(tellWaiters);
   return [...shortened(lines, lines.length), ...heard];
 }
 
-/** Waiters of one client that stand behind each other, and want the lock for the same. */
+/** Neighbouring waiters of one client that want the lock for the same purpose. */
 interface Waiters {
-  /** The place of the first one in a queue; undefined where there is none. */
+  /** The place of the first of these waiters in a queue; undefined without a place. */
   readonly place: number | undefined;
   readonly name: string;
   readonly note: string | null;
@@ -183,7 +183,7 @@ function placeOf(slot: number | undefined, master: string | undefined): readonly
   return [`slot ${slot}${master === undefined ? "" : ` at ${master}`}`];
 }
 
-/** What an operator should know before freeing it. */
+/** Facts that an operator should know before freeing the lock. */
 function tellHints({ kind, holders, kept, name }: ShownLock, asTyped: readonly string[]): readonly string[] {
   if (kept || holders.length === 0 || isCount(kind)) return [];
   if (!holders.every(({ holder }) => isHolder(holder)))

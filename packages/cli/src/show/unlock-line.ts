@@ -2,13 +2,13 @@ import type { ListedHolder } from "holdfast";
 import { globOf } from "../find/exact-name.js";
 import { nameWords, shellWord } from "../text/shell-word.js";
 
-/** More than these would make a line that cannot be read. */
+/** More holders than these would make an unreadable line. */
 const MOST_HOLDERS = 8;
 
 /**
- * The command that frees the lock from those that have it now, and does nothing once others have it.
+ * The command that frees the lock from its present holders, and does nothing once it has other holders.
  * @param asTyped options of the connection
- * @returns undefined where there is nothing to free
+ * @returns undefined if there is nothing to free
  */
 export function unlockLine(
   name: string,
@@ -23,14 +23,14 @@ export function unlockLine(
   return commandLine("unlock", name, [...asTyped, ...how]);
 }
 
-/** The command that tells whether nothing renews the lock any more. @param asTyped options of the connection */
+/** The command that finds out whether the lock is still renewed. @param asTyped options of the connection */
 export function staleLine(name: string, asTyped: readonly string[]): string {
   return commandLine("ls", globOf(name), [...asTyped, "--stale"]);
 }
 
 /**
  * The command that gives back the leased permits of clients that are gone; for a plain semaphore the command that sets the new number.
- * @returns undefined where no client is known to be gone
+ * @returns undefined if no client is known to be gone
  */
 export function giveBackLine(
   name: string,
@@ -47,7 +47,7 @@ export function giveBackLine(
   return commandLine("release", name, [...asTyped, ...[...clients].map((id) => `--client ${shellWord(id)}`)]);
 }
 
-/** A name that looks like an option stands behind them all. */
+/** A name that looks like an option comes after all options. */
 function commandLine(command: string, name: string, given: readonly string[]): string {
   const { word, options: own } = nameWords(name);
   const options = [...own, ...given];

@@ -14,7 +14,7 @@ const SHORT: Readonly<Record<Exclude<Kind, "read-write-lock">, string>> = {
   "semaphore-or-latch": "semaphore or latch",
 };
 
-/** A kind in a word, as `exec --kind` takes it: a read-write lock by how it is held. */
+/** A kind in one word, as in `exec --kind`: a read-write lock is named by the way in which it is held. */
 export function tellKind(kind: Kind, holders: readonly string[]): string {
   if (kind !== "read-write-lock") return SHORT[kind];
   if (holders.length === 0) return "read-write";

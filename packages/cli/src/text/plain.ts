@@ -1,18 +1,18 @@
 import truncatedWidth from "fast-string-truncated-width";
 
 /**
- * Text of a stranger as it may be shown: control characters and those that turn the direction of what follows become escapes, so that a
- * name can neither move the cursor nor look like another one.
+ * Text of a stranger in a safe form: control characters and marks that change the direction of text become escapes, so that a name can
+ * neither move the cursor nor look like another name.
  */
 export function plain(text: string): string {
   return text.replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Controls, line and paragraph ends, marks of direction and joins, halves of characters, and letters that show as nothing. */
+/** Controls, line and paragraph ends, marks of direction and joins, halves of characters, and invisible letters. */
 export const hidden: RegExp =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/gu;
 
-/** How many columns of a terminal it takes: wide characters take two. */
+/** How many columns of a terminal the text takes: wide characters take two. */
 export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
@@ -27,7 +27,7 @@ export function cut(text: string, columns: number): string {
   return truncated ? `${text.slice(0, index)}${ellipsed ? "…" : ""}` : text;
 }
 
-/** Cut to so many columns, with `…` in its middle: names that begin alike mostly end otherwise. */
+/** Cut to this many columns, with `…` in the middle: names that begin alike mostly differ at the end. */
 export function cutMiddle(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   const characters = [...graphemes.segment(text)].map(({ segment }) => segment);
@@ -49,7 +49,7 @@ function fitting(characters: readonly string[], columns: number): string[] {
   return characters.slice(0, end < 0 ? characters.length : end);
 }
 
-/** In lines of so many columns at most, broken between words; a word that is longer has a line of its own. */
+/** In lines of at most this many columns, broken between words. A longer word gets its own line. */
 export function wrapped(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

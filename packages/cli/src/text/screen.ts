@@ -2,10 +2,13 @@ import type { Input } from "../command.js";
 import type { Output } from "../output.js";
 
 const ESC = "\u001b[";
-/** The other screen of a terminal, so that what stood there comes back at the end; no cursor; no new lines for long ones. */
+/**
+ * Switches to the other screen of a terminal, so that its former content comes back at the end. Hides the cursor, and does not wrap long
+ * lines.
+ */
 const OPEN = `${ESC}?1049h${ESC}?25l${ESC}?7l`;
 const CLOSE = `${ESC}?7h${ESC}?25h${ESC}?1049l`;
-/** Terminals that know it show what comes in between at once. */
+/** Terminals that know this sequence show all text up to its end at once. */
 const [BEGIN, END] = [`${ESC}?2026h`, `${ESC}?2026l`];
 
 const CTRL_C = "\u0003";
@@ -36,7 +39,7 @@ export class Screen {
     this.#forget = this.#output.onResize(() => this.#draw());
   }
 
-  /** @param lines are asked for again when the terminal changes its size */
+  /** @param lines is called again when the terminal changes its size */
   show(lines: () => readonly string[]): void {
     this.#lines = lines;
     this.#draw();
@@ -56,7 +59,7 @@ export class Screen {
   #draw(): void {
     const { rows = Number.POSITIVE_INFINITY } = this.#output;
     const lines = this.#lines().slice(0, rows);
-    // Each is cleared before it is written: behind its last column the cursor stands on it.
+    // Each line is cleared before it is written: after a full line the cursor is still on its last column.
     const drawn = lines.map((line) => `${ESC}K${line}`).join("\r\n");
     const rest = lines.length < rows ? `\r\n${ESC}J` : "";
     this.#output.raw(`${BEGIN}${ESC}H${drawn}${rest}${END}`);

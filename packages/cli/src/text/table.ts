@@ -4,20 +4,20 @@ import { cut, cutMiddle, plain, widthOf } from "./plain.js";
 /** A column of a table whose rows are made of `T`. */
 export interface Column<T> {
   readonly head: string;
-  /** The text of a row, plain; it may be of strangers. */
+  /** The plain text of a row. It may be a stranger's text. */
   text(row: T): string;
-  /** The same in fewer and fewer words, for a terminal that is too narrow. */
+  /** Shorter and shorter forms of the text, for a terminal that is too narrow. */
   readonly shorter?: readonly ((row: T) => string)[];
-  /** How it is painted on a terminal. Default: not. */
+  /** How to paint it on a terminal. Default: not painted. */
   style?(row: T): Style | undefined;
   readonly alignsRight?: boolean;
-  /** Whether and where its text may be cut on a terminal that is too narrow. Default: it may not. */
+  /** Whether and where its text may be cut on a terminal that is too narrow. Default: it must not be cut. */
   readonly cuts?: "end" | "middle";
-  /** Whether it may be left out on a terminal that is too narrow, the lowest number first. Default: it may not. */
+  /** Whether the column may be left out on a terminal that is too narrow; the lowest number goes first. Default: it stays. */
   readonly leftOut?: number;
 }
 
-/** A column as it is laid out. */
+/** A column with its layout. */
 interface Laid<T> {
   readonly column: Column<T>;
   texts: readonly string[];
@@ -25,18 +25,18 @@ interface Laid<T> {
 }
 
 const GAP = "  ";
-/** A text that is cut is left so wide as long as columns can give way, and at last so wide. */
+/** The least width of a cut text while other columns can still shrink, and its least width of all. */
 const ENOUGH_COLUMNS = 20;
 const LEAST_COLUMNS = 8;
 
-/** Writes rows under a line of heads. No row takes two lines. */
+/** Writes rows under a line of heads. A row never takes two lines. */
 export function writeTable<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): void {
   for (const line of tableLines(output, columns, rows)) output.line(line);
 }
 
 /**
- * The same as lines. On a terminal that is too narrow even for cut texts, columns that say nothing are left out, then columns take fewer
- * words, then those are left out that may be, and the others take fewer words still.
+ * The same as lines. On a terminal that is too narrow even for cut texts, empty columns are left out first. Then columns take fewer words,
+ * then optional columns are left out, and the others take still fewer words.
  */
 export function tableLines<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): string[] {
   const laid = fitted(columns, rows, output.columns);
@@ -81,7 +81,7 @@ function fitted<T>(
     available;
   if (isTooWide()) laid = laid.filter(({ texts }) => !texts.every(saysNothing));
   const shorten = (level: number) => {
-    // What stands on the right is of less weight.
+    // Columns on the right matter less.
     for (const { column } of laid.toReversed()) {
       const short = column.shorter?.[level];
       if (short === undefined || !isTooWide()) continue;
@@ -109,7 +109,7 @@ function saysNothing(text: string): boolean {
   return text === "" || text === "-";
 }
 
-/** How wide columns of these widths are together. */
+/** The total width of columns with these widths. */
 function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }

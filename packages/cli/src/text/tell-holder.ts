@@ -3,22 +3,25 @@ import { tellDuration } from "../duration.js";
 
 /** The fields of a holder or waiter that its name needs. */
 export interface Named {
-  /** As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock; the client id alone; null where only presence tells. */
+  /**
+   * As stored, `<client id>:<thread id>`, with `:write` at the end for a write lock; or the client id alone; null if only presence reports
+   * it.
+   */
   readonly holder: string | null;
   readonly client: ClientRef | null;
 }
 
-/** How much is said: `short`, `jobs@pod-9 1 (gone)`; `least`, `jobs@pod-9 (gone)`. */
+/** How much to print: `short`, `jobs@pod-9 1 (gone)`; `least`, `jobs@pod-9 (gone)`. */
 export type Detail = "whole" | "short" | "least";
 
 const WRITE = ":write";
 const UUID = /^([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(:.*)?$/;
-/** Stands for the thread in a lock that was released, but whose key stays for a while. */
+/** Replaces the thread in the holder of a lock that was released, but whose key stays for a while. */
 const KEPT_THREAD = ":0";
 
 /**
- * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. Text of
- * strangers may be in it: it is to be shown by way of `plain`.
+ * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. It may contain
+ * text of strangers, so it must be printed through `plain`.
  */
 export function tellHolder({ holder, client }: Named, detail: Detail = "whole"): string {
   const text = holder ?? client?.id ?? "";
@@ -26,7 +29,7 @@ export function tellHolder({ holder, client }: Named, detail: Detail = "whole"):
   return isKept(text) ? `kept for ${name}` : name;
 }
 
-/** A client of the fleet: `api@web-7 pid 3121`. What it does not tell is left out. */
+/** A client of the fleet: `api@web-7 pid 3121`. Missing parts are left out. */
 export function tellClient(
   { id, app, host, pid, state, lastSeenMs }: ClientRef,
   detail: Detail = "whole",
@@ -43,8 +46,8 @@ export function tellClient(
 }
 
 /**
- * Whether a lock stores it: `<client id>:<thread id>`, or `<client id>:next` of a client that is about to take the lock; with `:write` behind
- * that of a write lock. Other programs may write anything.
+ * Whether a lock may store this text as a holder: `<client id>:<thread id>`, or `<client id>:next` for a client that is about to take the
+ * lock; with `:write` at the end for a write lock. Other programs may write any text.
  */
 export function isHolder(text: string): boolean {
   return /^[0-9a-f-]{36}:(?:\d+|next)(?::write)?$/i.test(text);
@@ -60,7 +63,7 @@ export function isWriter(holder: string): boolean {
   return holder.endsWith(WRITE);
 }
 
-/** Whose a holder is, or a client id: Redisson's UUIDs are of version 4, those of holdfast of version 8. */
+/** The library behind a holder or a client id: Redisson's UUIDs have version 4, holdfast's have version 8. */
 export function originOf(holder: string): ListedHolder["by"] {
   const [, , version] = UUID.exec(holder) ?? [];
   if (version === "8") return "holdfast";

@@ -3,11 +3,11 @@ import { tellDuration } from "../duration.js";
 import { plain } from "./plain.js";
 import { tellHolder } from "./tell-holder.js";
 
-/** What a client has of a semaphore: `jobs@pod-9 pid 1 (gone 40 s), 3 permits, for 2 min, which never return by themselves`. */
+/** A client's permits of a semaphore: `jobs@pod-9 pid 1 (gone 40 s), 3 permits, for 2 min, which never return by themselves`. */
 export function tellPermitsOf(holder: ListedHolder): string {
   const { count, sinceMs, renewed, permanent, permitIds, note } = holder;
   const what = count === 1 ? "1 permit" : `${count} permits`;
-  // Of a plain semaphore no permit belongs to a call: another client may give it back.
+  // The permits of a plain semaphore do not belong to a call: another client may give them back.
   const of = permitIds === undefined ? `${what} more taken than given back` : what;
   const end = count === 1 ? "which never returns by itself" : "which never return by themselves";
   return [
@@ -32,7 +32,7 @@ export function tellNumbers({
   return `${available} of ${available + takenCount} available, ${takenCount} taken`;
 }
 
-/** One permit that is out, and whose it is. */
+/** One permit that is out, and its client. */
 export function tellPermit({ id, endsInMs }: TakenPermit, owner: ListedHolder | undefined): string {
   const end = endsInMs < 0 ? "never returns by itself" : `returns in ${tellDuration(endsInMs)}`;
   const whose = owner === undefined ? "client unknown" : `of ${tellHolder(owner)}`;

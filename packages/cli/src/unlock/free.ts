@@ -2,9 +2,9 @@ import { type Holdfast, type LockState, UnavailableError } from "holdfast";
 import type { UnlockOutcome } from "./journal.js";
 
 /**
- * Frees a lock from exactly the holders that were seen. If the answer is lost, the lock is read again: it is never freed from anything that was
- * not seen, and never tried twice.
- * @throws what Redis refuses, and what surely had no effect
+ * Frees a lock from exactly the holders that were seen. If the answer is lost, the lock is read again: it is never freed from a holder that
+ * was not seen, and the command is never repeated.
+ * @throws refusals of Redis, and errors of commands that surely had no effect
  */
 export async function free(holdfast: Holdfast, state: LockState): Promise<UnlockOutcome> {
   try {
@@ -15,7 +15,7 @@ export async function free(holdfast: Holdfast, state: LockState): Promise<Unlock
   }
 }
 
-/** A holder that is there still may have been freed by a command that is on its way: that is not known then. */
+/** If a holder is still there, the command may be on its way and free it later: the outcome is unknown. */
 async function afterLostReply(holdfast: Holdfast, state: LockState): Promise<UnlockOutcome> {
   try {
     const now = await holdfast.inspect(state.name);

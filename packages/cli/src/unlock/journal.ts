@@ -3,27 +3,27 @@ import { hostname, userInfo } from "node:os";
 import { mistake } from "../failure.js";
 import type { Output } from "../output.js";
 
-/** What became of a lock that was to be freed. `unknown`: the answer was lost, and looking again did not tell either. */
+/** The outcome of freeing a lock. `unknown`: the answer was lost, and a second look did not show it either. */
 export type UnlockOutcome = "released" | "absent" | "changed" | "unknown";
 
 export interface JournalEntry {
   readonly name: string;
-  /** The command, and how it was decided on: `unlock --force`. */
+  /** The command, and its decisive option: `unlock --force`. */
   readonly command: string;
   readonly reason: string | undefined;
-  /** The deed, and the name of its object. */
+  /** The action, and the name of its object. */
   readonly did: string;
-  /** What it was done to: `held by …`. */
+  /** The former state: `held by …`. */
   readonly seen: string;
 }
 
-/** The record of a deed: its holder, its user and its reason, on stderr, and with `--log` in a file. */
+/** Records an action with its holder, its user and its reason: on stderr and, with `--log`, in a file. */
 export class Journal {
   readonly #output: Output;
   readonly #file: number | undefined;
 
   /**
-   * Opens the file before anything is done, so that nothing is freed that can not be written down.
+   * Opens the file before the action, so that every action can be recorded.
    * @throws Failure
    */
   constructor(output: Output, path: string | undefined) {
@@ -47,7 +47,7 @@ export class Journal {
   }
 }
 
-/** One line, whatever stands in names and reasons: they are written as JSON strings. */
+/** Always one line: names and reasons are written as JSON strings. */
 function lineOf({ name, command, reason, did, seen }: JournalEntry): string {
   const parts = [
     `${command}: ${actor()} ${did} ${JSON.stringify(name)}`,
@@ -57,7 +57,7 @@ function lineOf({ name, command, reason, did, seen }: JournalEntry): string {
   return parts.join("; ");
 }
 
-/** The user who typed the command, also behind sudo, and the machine. */
+/** The user who typed the command, even behind sudo, and the machine. */
 export function actor(): string {
   const user = userName();
   const { SUDO_USER: before } = process.env;

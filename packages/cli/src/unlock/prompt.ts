@@ -1,13 +1,13 @@
 import type { Input } from "../command.js";
 
-/** Reads a line that is typed, as the terminal gives it: when Enter was pressed. @returns undefined where the input ends before */
+/** Reads a typed line, which the terminal delivers after Enter. @returns undefined if the input ends before */
 export function readLine(input: Input): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = "";
     const end = (line: string | undefined) => {
       input.off("data", take);
       input.off("end", stop);
-      // Otherwise it would keep the process alive.
+      // Otherwise the input would keep the process alive.
       input.pause();
       resolve(line);
     };

@@ -6,13 +6,13 @@ import { mistake } from "../failure.js";
 import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import { Journal, type JournalEntry } from "./journal.js";
 
-/** Of a command that changes what others have: it is recorded, with why. */
+/** The options of a command that changes other clients' objects: it is recorded, with a reason. */
 export interface RecordedOptions extends CommonOptions, HexOption {
   readonly reason?: string;
   readonly log?: string;
 }
 
-/** What a command changes, and how it notes what it has done. */
+/** A command's change, and how it records the change. */
 export interface Changed {
   readonly holdfast: Holdfast;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Changed {
   record(deed: Omit<JournalEntry, "name" | "reason">): void;
 }
 
-/** @param heading of all of them in the help */
+/** @param heading the heading of these options in the help */
 export function recordedOptions(heading: string, options: readonly Option[]): readonly Option[] {
   return [
     ...options,
@@ -31,8 +31,8 @@ export function recordedOptions(heading: string, options: readonly Option[]): re
 }
 
 /**
- * Lets a command change what it was given the name of.
- * @param what that is, as in "lock"
+ * Runs a command that changes the object of a name.
+ * @param what the kind of object, as in "lock"
  * @returns the exit code
  */
 export async function recorded(

@@ -3,28 +3,28 @@ import { joinedLock } from "../find/joined-lock.js";
 
 /** A lock as it is shown before it is freed. */
 export interface Seen {
-  /** The lock to free: these holders, and no others. */
+  /** The lock to free from these holders, and only from these. */
   readonly state: LockState;
-  /** The same, joined with what clients tell. */
+  /** The same lock, joined with the reports of clients. */
   readonly lock: ListedLock;
-  /** Why nothing is known of clients; undefined where their presence could be read. */
+  /** Why clients are unknown; undefined if their presence could be read. */
   readonly blind: string | undefined;
 }
 
-/** @throws what `inspect` throws */
+/** @throws errors of `inspect` */
 export async function lookAt(
   holdfast: Pick<Holdfast, "fleet" | "inspect">,
   name: string,
   group: string,
 ): Promise<Seen> {
   const state = await holdfast.inspect(name);
-  // Without presence a lock can still be freed: its holders are then told as they are stored.
+  // Without presence a lock can still be freed: its holders are then printed as stored.
   const { fleet, blind } = await holdfast.fleet({ group }).then(
     (told) => ({ fleet: told, blind: undefined }),
     (error: Error) => ({ fleet: emptyFleet(group), blind: error.message }),
   );
   const lock = joinedLock(state, fleet);
-  // A client that is gone has told of waits that are over.
+  // The waits in the report of a client that is gone are over.
   const waiting = lock.waiting.filter(({ holder, client }) => holder !== null || client?.state !== "gone");
   return { state, lock: { ...lock, waiting }, blind };
 }

@@ -5,16 +5,16 @@ import { NamedFinder } from "../find/named-finder.js";
 import { tellHolder } from "../text/tell-holder.js";
 import type { Seen } from "./seen.js";
 
-/** Looks are so far apart, so that a lease that is raised soon ends the wait. A watchdog of 30 s raises it within 10 s. */
+/** The pause between two looks. It is short, so that a renewed lease ends the wait soon. A watchdog of 30 s renews within 10 s. */
 const EVERY_MS = 1_000;
-/** A lease that is raised now and then is watched for so many times as long as it would have to fall. */
+/** The limit for a lease that is renewed now and then: this many times the period for which it would have to fall. */
 const MOST_TIMES = 3;
-/** A TTL is read over a network. */
+/** The tolerance for a TTL that is read over a network. */
 const TOLERANCE_MS = 500;
 
 /**
  * Why a lock is not stale, as far as one look shows.
- * @returns undefined when all its holders are gone by presence, and the lock has a TTL that can be seen to fall
+ * @returns undefined when all its holders are gone by presence, and the lock has a TTL, whose fall can be watched
  */
 export function obstacleToStale({ state, lock, blind }: Seen): string | undefined {
   if (blind !== undefined) return `presence can not be read: ${blind}`;
@@ -35,13 +35,13 @@ export function obstacleToStale({ state, lock, blind }: Seen): string | undefine
 
 interface Watching {
   readonly group: string;
-  /** Default: that of the process. */
+  /** Default: the clock of the process. */
   readonly clock?: Clock;
 }
 
 /**
- * Watches a lock until its TTL has fallen for longer than a renewal would take.
- * @returns why it is not stale; undefined when it is
+ * Watches a lock until its TTL has fallen for longer than the time between two renewals.
+ * @returns why it is not stale; undefined if it is stale
  */
 export async function watchFall(
   holdfast: Holdfast,

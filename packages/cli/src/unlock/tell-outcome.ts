@@ -19,7 +19,7 @@ const texts: Readonly<Record<UnlockOutcome, string>> = {
     "the answer was lost, and its holders are still there: look again, because the command may still take effect",
 };
 
-/** Tells what became of a lock that was to be freed. @returns the exit code */
+/** Prints the outcome of freeing a lock. @returns the exit code */
 export function tellFreed(
   output: Output,
   { name, seen, outcome }: ToldOutcome & { readonly outcome: UnlockOutcome },
@@ -41,7 +41,7 @@ export function tellFreed(
 }
 
 /**
- * Tells that a lock was left as it is, and what to type to free it.
+ * Prints that a lock was not changed, and the command that frees it.
  * @param asTyped the options of the connection
  * @returns the exit code
  */

@@ -13,14 +13,14 @@ interface Row {
   readonly style?: Style;
 }
 
-/** Prose that is wider than this is hard to read, however wide a terminal is. */
+/** Wider prose is hard to read, even on a wide terminal. */
 const WIDEST = 110;
 const NARROWEST = 20;
 const LABEL_COLUMNS = 12;
-/** Of more holders a line says how many. */
+/** If there are more holders, a line has their number. */
 const MOST_HOLDERS = 10;
 
-/** Tells what would be freed, and what that does. */
+/** Prints the lock to free, and the effects of freeing it. */
 export function tellSeen(output: Output, name: string, seen: Seen): void {
   const columns = Math.max(Math.min(output.columns ?? WIDEST, WIDEST) - LABEL_COLUMNS, NARROWEST);
   output.line(output.paint("bold", plain(name)));
@@ -84,7 +84,7 @@ function tellWaiting({ waiting, listeners = 0 }: Seen["lock"]): string {
   return `${listeners === 1 ? "1 process listens" : `${listeners} processes listen`} for its release`;
 }
 
-/** What happens to those that have the lock, each thing once. */
+/** The effects on the present holders, each effect once. */
 function consequences({ state, lock }: Pick<Seen, "state" | "lock">): readonly string[] {
   if (state.kept) return ["the next call that asks gets it, before the time for which it was kept is over"];
   return [...new Set(lock.holders.map((holder) => consequence(holder, state.ttlMs)))];

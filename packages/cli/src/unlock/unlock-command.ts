@@ -24,7 +24,7 @@ interface UnlockCommandOptions extends RecordedOptions {
   readonly yes?: boolean;
 }
 
-/** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and from no others. */
+/** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and only from these. */
 export function unlockCommand(act: Act): Command {
   return command("unlock", "free a lock from the holder that was shown", unlockOptions())
     .argument("<name>", "of the lock, without the prefix")
@@ -88,14 +88,14 @@ async function unlock(context: Context, options: UnlockCommandOptions, typedWord
   });
 }
 
-/** @throws Failure for what can not be meant, before anything is sent */
+/** @throws Failure for invalid options, before anything is sent */
 function checkOptions({ force, yes }: UnlockCommandOptions, { input }: Context): void {
   if (yes && !force) throw mistake("--yes needs --force");
   if (force && !yes && input?.isTTY !== true)
     throw mistake("--force without a terminal needs --yes, because no name can be typed");
 }
 
-/** Why the lock is left as it is; undefined where it is to be freed. */
+/** Why the lock is not changed; undefined if it must be freed. */
 async function obstacleTo(
   { output, input }: Context,
   { holder, stale, force, yes }: UnlockCommandOptions,

@@ -24,10 +24,10 @@ const STYLES: Readonly<Record<LockChange["type"], Style>> = {
 };
 
 const TYPE_COLUMNS = "handed over".length;
-/** Names stand below each other up to this width. */
+/** Names are aligned in a column of this width. */
 const MOST_NAME_COLUMNS = 32;
 
-/** Changes as lines, whose parts stand below each other. */
+/** Changes as lines with aligned parts. */
 export class ChangeLines {
   readonly #output: Output;
   #nameColumns = 0;
@@ -86,7 +86,7 @@ export function tellAll(holders: readonly ListedHolder[]): string {
   return `${tellHolder(first)}${holders.length > 1 ? ` and ${holders.length - 1} more` : ""}`;
 }
 
-/** For how long those had it, as far as it was last told. */
+/** How long the former holders had the lock, by the latest report. */
 function heldFor(before: readonly ListedHolder[]): string {
   const [first] = oldestFirst(before);
   return first === undefined || first.sinceMs === null ? "" : `, held for ${tellDuration(first.sinceMs)}`;

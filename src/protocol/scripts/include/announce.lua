@@ -3,7 +3,7 @@
   listener fails at negative numbers. Returns the number of receivers at this server plus the queued lines that were read.
 ]]
 --@include publish
--- Set by a call that looks into the queue of waiting clients: tells the first of them, and returns how many were found.
+-- Set by a call that looks into the queue of waiting clients: tells the first client, and returns how many were found.
 local look = nil
 local function announce(channel, available)
   local waiting = look and look(available) or 0

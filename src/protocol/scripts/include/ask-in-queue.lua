@@ -52,7 +52,7 @@ local function entered(token)
     redis.pcall("ZREM", queue, client)
     stands = to_the_end()
   elseif #others > 0 or place_of(queue, GIVEN) then
-    -- Also if there is only the mark: the next release then leaves the lock to the fastest, or removes the mark.
+    -- Also if only the mark exists: the next release then leaves the lock to the fastest client, or removes the mark.
     stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
   else
     redis.pcall("ZREM", queue, client)
@@ -60,8 +60,8 @@ local function entered(token)
   return { "held", token, stands }
 end
 
--- If the client itself has the lock, it notifies its own calls, unless others wait as well.
--- owner: the client whose release may look into the queue; "": no release of the holder does.
+-- If the client itself has the lock, it notifies its own calls, unless other clients wait as well. owner: the client whose
+-- release may look into the queue; "": the holder's releases do not.
 local function refused_to(ttl_ms, found, owner)
   local place, others = place_of(queue, client), others_waiting(queue, client)
   local stands = place and (place > 0 and 2 or 1) or 0
@@ -87,7 +87,8 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- If the holder's client has waiting calls too, it is told of the first waiter of another client. A JVM listens to no such channel.
+  -- If the holder's client has waiting calls too, it is told of the first waiter of another client. A JVM does not listen to
+  -- such a channel.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end

@@ -128,7 +128,8 @@ local function meets_jvm(fair, now_ms)
   return fair.meets_jvm
 end
 
--- Reads the stored state of a holder, and of the head where needed. Reads each key, so that a wrong type is found before a write.
+-- Reads the stored state of a holder, and of the head if it is needed. Reads each key, so that a wrong type is found before a
+-- write.
 local function look(fair, holder)
   local found = { count = counts_of(fair)[holder] }
   found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
@@ -152,8 +153,8 @@ local function keep_queue(fair, now_ms)
   redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
 
--- Signs of life live as long as the queue, so that a dead waiter is known to be dead when the next call looks. If its last sign expired
--- first, it would be presumed alive, and granted the lock.
+-- Signs of life live as long as the queue, so that the next call can see that a waiter is dead. If the last sign expired first,
+-- the waiter would be presumed alive, and granted the lock.
 local function keep_signs_of_life(fair)
   return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
@@ -170,13 +171,14 @@ local function least_timeout(now_ms, times)
   return now_ms + times.wait_ms + times.horizon_ms
 end
 
--- True once half of the horizon is used up: the next sign of life raises the score.
+-- True once half of the horizon is used up: then the next sign of life raises the score.
 local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- Behind a waiter of ours: the same score, if it lasts until the next sign of life, so that the TTLs of the two keys need no raise.
--- Behind a JVM: a score that stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
+-- Behind a waiter of ours: the same score, if the score lasts until the next sign of life, so that the TTLs of the two keys
+-- need no raise. Behind a JVM: a score that stays high enough when the JVM leaves and subtracts its wait from the scores behind
+-- it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -185,10 +187,10 @@ local function timeout_at_end(fair, now_ms, times)
   return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
--- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. What it had added to the scores behind it is
--- subtracted again: `other` gets its own wait, counted from now or from the score before it, as if it had come now. A JVM that
--- becomes the head after a waiter of ours may have a score in the past: the score is raised, or the JVM would be dropped before it
--- hears that it is next.
+-- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Its share of the scores behind it is
+-- subtracted again: `other` gets its own wait, counted from now or from the score before it, as if `other` had come now. A JVM
+-- that becomes the head after a waiter of ours may have a score in the past: the score is then raised. Otherwise the JVM would
+-- be dropped before it hears that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then
@@ -235,7 +237,7 @@ local function fair_lock_at(key_at, channel)
   return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
 
--- The last step of a call: once for each lock, however many parts of the call concern it.
+-- The last step of a call: once for each lock, even if several parts of the call concern the lock.
 local function finish(now_ms)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then

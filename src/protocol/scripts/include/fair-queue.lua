@@ -5,14 +5,14 @@
 ]]
 --@include publish
 --@include fair-keys
--- How many heads are checked for death together, and how many times in one call; the next call continues.
+-- How many heads are checked together for dead waiters, and how many times in one call. The next call continues.
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 
--- Removes the first waiters from the queue. Removes before it changes the scores of the rest, because a full server accepts an adding
--- write only after a removing one.
+-- Removes the first waiters from the queue. Removes them before it changes the other scores, because a full server accepts a
+-- write that adds data only after a write that removes data.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
-  -- The queue first: a waiter without a sign of life would be presumed alive.
+  -- The queue comes first: a waiter in the queue without a sign of life would be presumed alive.
   redis.call("LTRIM", fair.queue, #first, -1)
   redis.call("ZREM", fair.timeouts, unpack(first))
   redis.call("ZREM", fair.alive, unpack(first))
@@ -24,8 +24,8 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get a new one together: one
--- at a time, each dead waiter would be granted the lock in turn.
+-- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get a new sign
+-- together. If they got it one by one, each dead waiter would be granted the lock in turn.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
   local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
@@ -90,7 +90,8 @@ local function next_in_line(fair, now_ms, times)
   return ""
 end
 
--- Also removes the score of a waiter that is no longer in the queue: it would not expire, because other waiters keep the key.
+-- Also removes the score of a waiter that is no longer in the queue: the score would not expire, because other waiters keep the
+-- key.
 local function leave(fair, holder, found, now_ms, times)
   local place = found.place or redis.call("LPOS", fair.queue, holder)
   if place then
@@ -149,7 +150,7 @@ local function pass_on(fair, now_ms, times)
   end
   if is_ours(head) and times.grant_ms > 0 then
     local grant_ms = milliseconds(times.grant_ms)
-    -- The lock is free, so the first PEXPIRE does nothing: it tests whether the server would let the grant expire.
+    -- The lock is free, so the first PEXPIRE has no effect. It tests whether the server accepts an expiry of the grant.
     if
       type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
       or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"

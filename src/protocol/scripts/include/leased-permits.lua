@@ -57,7 +57,7 @@ local function reclaim(semaphore)
   if number == 0 then
     return
   end
-  -- An empty range: tests whether the server would remove them, before they are counted.
+  -- An empty range: tests whether the server accepts a removal, before the permits are counted.
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
   if count_of(semaphore.permits) then
     announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
@@ -65,7 +65,7 @@ local function reclaim(semaphore)
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 
--- Returns the error if the server refuses; it refuses all of them or none.
+-- Returns the server's error if it refuses. It refuses all permits or none.
 local function lease(semaphore, ids, ends_ms)
   local reply = nil
   for _, id in ipairs(ids) do
@@ -84,7 +84,7 @@ end
 
 -- Gives back permits that have leases, and records the available number, or `number`. Returns the answer, and the result of `announce`.
 local function give_back(semaphore, ids, request, status, number)
-  -- Tests whether the server would remove them, before they are counted. No permit has an empty id.
+  -- Tests whether the server accepts a removal, before the permits are counted. No permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
   local available = count_of(semaphore.permits)
   local total = available and available + #ids or 0

@@ -8,7 +8,8 @@ local function is_forbidden(command, key)
   return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
 end
 
--- A PEXPIRE would be a write, and after a write a full server refuses nothing: so it is sent only to fail the call with the refusal.
+-- After a write a full server refuses nothing, and PEXPIRE is a write. So it is sent only to make the call fail with the
+-- refusal.
 local function demand_end(key, ttl_ms)
   if is_forbidden("PEXPIRE", key) then
     redis.call("PEXPIRE", key, ttl_ms)

@@ -27,7 +27,7 @@ local function held_for(other)
   return true
 end
 
--- If that client was alone in the queue, the key was deleted with its TTL: so the TTL is set again.
+-- If that client was alone in the queue, the key and its TTL were deleted, so the TTL is set again.
 local function mark_given()
   redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
   redis.pcall("PEXPIRE", queue, QUEUE_MS)
@@ -47,9 +47,9 @@ local function give_to_claimant(claimant)
   return true
 end
 
--- Grants the lock to the next waiting client for a while, and tells it to take it. Every second release only tells it, and leaves the
--- lock to the fastest, so that clients outside the queue get in between. So does a release after which the lock is not free. A client
--- without a listener is absent.
+-- Grants the lock to the next waiting client for a while, and tells it to take it. Every second release only tells it, and
+-- leaves the lock to the fastest client, so that clients outside the queue can also acquire it. A release after which the lock
+-- is not free also only tells it. A client without a listener is absent.
 local function give(is_free)
   local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
   local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
@@ -85,7 +85,8 @@ end
 -- is_freed: the holder had the lock; is_free: the lock is free now; has_it(): whether the holder's client has it through another holder.
 -- Returns "given" if the lock was granted to another client; "stands" if the client stays in the queue.
 local function look_into_queue(is_freed, is_free, has_it)
-  -- A client that has the lock must look into the queue when it frees it, even if none of its own calls waits: others rely on that.
+  -- A client that has the lock must look into the queue when it frees it, even if none of its own calls waits: other clients
+  -- rely on that.
   local place, stands = leaves and place_of(queue, client), false
   if place and has_it() then
     redis.pcall("ZADD", queue, HAS_IT, client)
@@ -93,8 +94,8 @@ local function look_into_queue(is_freed, is_free, has_it)
   elseif place then
     redis.pcall("ZREM", queue, client)
   end
-  -- The first waiting client may have been told that the lock is free, or may have to hear of a holder that does not look into the
-  -- queue: the new first one asks.
+  -- The first waiting client may have been told that the lock is free, or may have to watch a holder that does not look into
+  -- the queue. So the new first client asks.
   if is_freed then
     return give(is_free) and "given"
   elseif calls or place and place > 0 then

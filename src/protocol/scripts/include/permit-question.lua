@@ -4,7 +4,7 @@
   if it also does so when it is granted its permits.
 ]]
 --@include permit-queue
--- Sets how many permits are left to earlier lines that were told their turn, and the number of these lines.
+-- Sets how many permits must be left to earlier lines that were told their turn, and the number of these lines.
 waiting.look_ahead = function()
   local lines
   waiting.told, lines = told_lines(waiting)
@@ -31,8 +31,9 @@ local function to_the_end()
   waiting.place = place_of(waiting, waiting.line)
 end
 
--- 0: nobody waits; 1: others do; 2: the line waits, behind others that were not told their turn; 3: it is the first of those; 4: it is new
--- as well, and nobody waits before it. Also returns how many such lines are before it.
+-- Returns the standing of the line, and how many lines before it were not told their turn. 0: no line waits; 1: other lines
+-- wait; 2: the line waits behind lines that were not told their turn; 3: it is the first line that was not told its turn; 4: it
+-- is new in the queue, and no line waits before it.
 local function standing()
   if waiting.place then
     local before = redis.pcall("ZCOUNT", waiting.queue, "1", "(" .. milliseconds(waiting.place))
@@ -79,7 +80,7 @@ waiting.refused = function(available, more_ms)
   end
   local stands, ahead = standing()
   if waiting.place then
-    -- The second asks after the first has had its turn; those behind it use their own timers.
+    -- The second line asks after the first line has had its turn; the lines behind it use their own timers.
     more_ms = ahead < 2 and more_ms >= 0 and more_ms + ahead * TURN_MS or -1
     if ahead == 0 and waiting.until_ms then
       more_ms = more_ms < 0 and waiting.until_ms or math.min(more_ms, waiting.until_ms)

@@ -44,12 +44,13 @@ local function told_lines(waiting)
   return told, lines
 end
 
--- Tells as many of the first lines their turn as there are permits for, but never the asking line. A line without a listener is removed.
--- The first remaining line hears that it is next, if others were told before it. is_first: it became first otherwise, and hears that.
+-- Tells as many of the first lines their turn as there are permits for, but never the asking line. A line without a listener is
+-- removed. The first remaining line is told that it is next, if other lines were told their turn. is_first: the line became
+-- first in another way, and is told so.
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
-  -- Few are read at first: usually the first takes what there is, and the next one is among them.
+  -- Few lines are read at first: usually the first line takes all permits, and the next line is among those read.
   for most = 3, MOST_LINES, MOST_LINES - 3 do
     local left = available
     lines, next_line = lines_of(waiting, most), nil

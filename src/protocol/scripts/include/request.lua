@@ -70,7 +70,7 @@ local function try_record(request, status, number)
   return answer
 end
 
--- Also records that nothing was done: a late copy of the request may find another state and would then act.
+-- Also records that nothing was done: a late copy of the request may find another state, and would then have an effect.
 local function record(request, status, number)
   -- The call fails with the server's error.
   return try_record(request, status, number)
@@ -97,7 +97,7 @@ local function once(request, foreign, decide)
   end
   local answer = answer_of(request)
   if answer then
-    -- WAIT counts only writes of its own connection: on a new connection this write may be the only one.
+    -- WAIT counts only writes of its own connection: on a new connection this write may be the only write.
     even_when_full(request)
   else
     answer = decide()

@@ -11,8 +11,8 @@ local function is_member(member)
     and (#member == 36 or string.find(string.sub(member, 37), "^:%d+$"))
 end
 
--- Returns the clients, the number of places, and what the first of them waits for.
--- may_read(key, number of clients): whether they are read; nil: they are.
+-- Returns the clients, the number of places, and what the first of them waits for. may_read(key, number of clients): whether to
+-- read the clients; nil: always.
 local function clients_in(queue, may_read)
   local count = redis.pcall("ZCOUNT", queue, "1", "+inf")
   if type(count) ~= "number" or count == 0 then

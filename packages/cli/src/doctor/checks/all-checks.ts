@@ -14,7 +14,7 @@ import { sentinel } from "./sentinel.js";
 import { slow } from "./slow.js";
 import { version } from "./version.js";
 
-/** In the order in which they are told. The first is run alone, as it measures what the others would disturb. */
+/** In the order of the output. The first check runs alone, because the others would disturb its measurements. */
 export const allChecks: readonly Check[] = [
   reach,
   version,

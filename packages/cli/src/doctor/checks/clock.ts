@@ -4,24 +4,24 @@ import { ask, type WritableServer } from "../scene.js";
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const SAMPLES = 5;
 const PAUSE_MS = 400;
-/** Of the time that went by. */
+/** As a share of the time that has passed. */
 const MOST_DRIFT = 0.001;
-/** A clock that is kept by NTP is slewed by less, and a scheduler's whim moves no answer so far beyond its round trip. */
+/** NTP slews a clock by less, and delays of a scheduler do not move an answer this far beyond its round trip. */
 const STEP_MS = 100;
 const MOST_APART_MS = 500;
 
-/** A look at the clock of a server. */
+/** A reading of the clock of a server. */
 export interface ClockSample {
-  /** On a clock of ours that never jumps. */
+  /** On a local clock that never jumps. */
   readonly sentMs: number;
   readonly answeredMs: number;
   /** Epoch milliseconds, with fractions. */
   readonly serverMs: number;
-  /** The clock on our wall, in the middle between both. */
+  /** The local wall clock, in the middle between the sending and the answer. */
   readonly wallMs: number;
 }
 
-/** Whether leases end when they should: they do by the clocks of the servers. */
+/** Whether leases end when they should. They end by the clocks of the servers. */
 export const clock: Check = {
   id: "clock",
   async look({ servers }) {
@@ -49,7 +49,7 @@ async function sample(server: WritableServer): Promise<readonly ClockSample[]> {
   return samples;
 }
 
-/** @param where what stands before each of them */
+/** @param where the text before each finding */
 export function faultsOf(samples: readonly ClockSample[], where = ""): readonly Finding[] {
   const [first] = samples;
   const last = samples.at(-1);
@@ -87,7 +87,10 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
 interface Advance {
   readonly tookMs: number;
   readonly isAhead: boolean;
-  /** By how much the server's clock surely moved more, or less, than ours: answers may have been under way for all of their round trips. */
+  /**
+   * How much more, or less, the server's clock surely moved than the local clock: each answer may have been under way for its whole round
+   * trip.
+   */
   readonly surplusMs: number;
 }
 
@@ -115,7 +118,7 @@ export function apart(all: readonly (readonly ClockSample[])[]): readonly Findin
   ];
 }
 
-/** Of the sample with the shortest round trip. */
+/** The offset of the sample with the shortest round trip. */
 function offsetOf(samples: readonly ClockSample[]): number | undefined {
   const [best] = [...samples].sort((a, b) => a.answeredMs - a.sentMs - (b.answeredMs - b.sentMs));
   return best && best.serverMs - best.wallMs;

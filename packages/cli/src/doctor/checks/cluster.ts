@@ -4,7 +4,7 @@ import { ask, ofEach, type Scene, setting } from "../scene.js";
 const doc = "docs/guide/topologies.md#cluster";
 const SLOTS = 16_384;
 
-/** Whether all keys have a master, and how soon one is replaced. */
+/** Whether all keys have a master, and how soon a lost master is replaced. */
 export const cluster: Check = {
   id: "cluster",
   moot: ({ isCluster }) => (isCluster ? undefined : "no redis+cluster:// URL"),
@@ -20,7 +20,7 @@ export const cluster: Check = {
   },
 };
 
-/** One server that belongs to a cluster, named as if it were alone. */
+/** One server of a cluster, named as if it were a single server. */
 export const aloneInCluster: Check = {
   id: "topology",
   moot: ({ isCluster }) => (isCluster ? "a redis+cluster:// URL" : undefined),
@@ -44,7 +44,7 @@ const topologies: Readonly<Record<Scene["target"]["kind"], string>> = {
   cluster: "a cluster",
 };
 
-/** Without the right to read settings, the rest is still checked. */
+/** Without the right to read settings, the other checks still run. */
 async function nodeTimeout(read: () => Promise<string | undefined>): Promise<number | undefined> {
   try {
     return Number((await read()) ?? Number.NaN) || undefined;

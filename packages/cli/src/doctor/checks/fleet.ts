@@ -6,11 +6,11 @@ import { type Check, type Finding, ok, skip, warn } from "../check.js";
 const doc = "docs/guide/presence.md#there-gone-and-unknown";
 const MOST_NAMED = 5;
 
-/** What the programs tell of themselves. */
+/** The reports of the programs about themselves. */
 export const fleet: Check = {
   id: "fleet",
   async look({ holdfast, settings: { group } }) {
-    // One look is enough; its locks are of no interest.
+    // One look is enough. The locks that it finds are not used.
     const looks = watchLocks(holdfast, { group, sources: ["presence"], limit: 1 });
     try {
       for await (const seen of looks) return judge(seen);

@@ -10,7 +10,7 @@ const advice = {
   doc,
 };
 
-/** Whether a name can be that of a lock. */
+/** Whether a name can be the name of a lock. */
 export const foreign: Check = {
   id: "foreign",
   moot: ({ name }) => (name === undefined ? "no --name" : undefined),

@@ -4,7 +4,7 @@ import { bytes, numberOf } from "./memory.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const CROWDED = 0.8;
-/** Of a message some hundred bytes, of which a busy subscriber may have thousands on their way. */
+/** A message has some hundred bytes, and a busy subscriber may have thousands of messages on their way. */
 const LEAST_BUFFER = 1_048_576;
 
 interface Limits {

@@ -6,25 +6,25 @@ import type { Scene } from "../scene.js";
 const doc = "docs/guide/topologies.md#messages-in-a-cluster";
 const rightsDoc = "docs/guide/servers.md#the-rights-that-are-needed";
 const ARRIVES_WITHIN_MS = 1_000;
-/** To reconnect, and to subscribe. */
+/** The time to reconnect and to subscribe. */
 const READY_WITHIN_MS = 5_000;
 
-/** That a part of the cluster is missing is told by the check of the cluster. */
+/** The check of the cluster reports a part of the cluster that is missing. */
 const NO_MASTER = "no master serves";
 
 type Family = "classic" | "sharded";
 
-/** How a message went: after how many milliseconds it came, or why it did not. */
+/** The result of a message: after how many milliseconds it came, or why it did not come. */
 export type Trip = { readonly tookMs: number } | { readonly why: string };
 
-/** Whether a process that waits hears of a release. */
+/** Whether a process that waits receives the message of a release. */
 export const messages: Check = {
   id: "messages",
   async look(scene) {
     const classic = await send(scene, "classic");
     if (!scene.isCluster) return [judgeOne(classic)];
     const sharded = await send(scene, "sharded");
-    // Before Redis 7.0 there are none, and all clients use the others.
+    // Before Redis 7.0 there are no sharded messages, and all clients use classic messages.
     const hasSharded = "tookMs" in sharded || !/unknown command/i.test(sharded.why);
     return [hasSharded ? judgeBoth(classic, sharded) : judgeOne(classic)];
   },
@@ -72,7 +72,7 @@ function adviceFor(reason: string): { readonly wanted: string; readonly doc: str
     : { wanted: "Check whether a proxy in between drops the messages.", doc };
 }
 
-/** Sends one message to oneself, on a channel as locks have them. */
+/** Sends one message to itself, on a channel like the channels of locks. */
 async function send(scene: Scene, family: Family): Promise<Trip> {
   const tag = scene.trialKey.includes("{") ? scene.trialKey : `{${scene.trialKey}}`;
   const channel = `redisson_lock__channel:${tag}`;

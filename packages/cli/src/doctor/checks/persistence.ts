@@ -10,7 +10,7 @@ export const persistence: Check = {
     ofEach(scene, async (server) => {
       const facts = await scene.facts(server);
       const hasLog = facts.get("aof_enabled") === "1";
-      // That there are snapshots is told by the settings alone.
+      // Only the settings show whether there are snapshots.
       return judge(facts, hasLog ? "" : await setting(server, "save"));
     }),
 };

@@ -3,7 +3,7 @@ import { ask, ofEach, type Scene, type WritableServer } from "../scene.js";
 
 const PINGS = 20;
 const SLOW_MS = 50;
-/** A command that takes longer than this part of its time-out leaves little for a bad moment. */
+/** A command that takes longer than this part of its timeout leaves little time for a bad moment. */
 const SHARE = 0.1;
 
 const advice = {
@@ -37,7 +37,7 @@ export async function roundTrips(server: WritableServer): Promise<readonly numbe
   return took;
 }
 
-/** @param took milliseconds of each round trip: of so few the slowest is the 99th percentile */
+/** @param took milliseconds of each round trip: with so few, the slowest is the 99th percentile */
 export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene, "commandTimeoutMs">) {
   const sorted = [...took].sort((a, b) => a - b);
   const slowest = sorted.at(-1) ?? 0;

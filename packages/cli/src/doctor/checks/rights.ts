@@ -8,11 +8,11 @@ const doc = "docs/guide/servers.md#the-rights-that-are-needed";
 /** What a user may not do. */
 export interface MissingRights {
   readonly commands: readonly Right[];
-  /** Patterns of the keys and channels that may not be used, with NAME for the name of a lock. */
+  /** Patterns of the keys and channels that the user may not use, with NAME for the name of a lock. */
   readonly keys: readonly string[];
 }
 
-/** Whether programs may do what locks take: each command is asked for by itself, and each kind of lock is tried. */
+/** Whether programs have the rights that locks need: each command is checked by itself, and each kind of lock is tried. */
 export const rights: Check = {
   id: "rights",
   async look(scene) {
@@ -23,7 +23,7 @@ export const rights: Check = {
   },
 };
 
-/** Asks for each command of the ACL line. Redis looks at rights before it looks at types, slots and replicas. */
+/** Checks each command of the ACL line. Redis checks rights before types, slots and replicas. */
 async function refusalsAt(server: WritableServer, scene: Scene): Promise<MissingRights> {
   const { trialKey, isCluster } = scene;
   const channel = `redisson_lock__channel:${tagOf(trialKey)}`;
@@ -56,10 +56,10 @@ function turn({ name }: Right): number {
   return TURNS[name] ?? 0;
 }
 
-/** The keys of a lock, by the pattern that lets a user have them; each with one that is tried. */
+/** The keys of a lock, by the pattern that gives a user the right to them; each pattern has a key that is tried. */
 function keyFamilies(key: string): ReadonlyMap<string, string> {
   const tag = tagOf(key);
-  // A name with braces is not put into others.
+  // A name with braces is not put into further braces.
   const open = tag === key ? "" : "{";
   return new Map([
     ["~NAME*", key],
@@ -106,7 +106,7 @@ function beginning({ settings: { prefix }, name }: Scene): string {
 interface FoundRights extends MissingRights {
   readonly failures: readonly TrialFailure[];
   readonly user: string;
-  /** What the keys that were tried begin with. */
+  /** The prefix of the keys that were tried. */
   readonly name: string;
 }
 

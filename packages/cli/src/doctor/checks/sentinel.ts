@@ -9,7 +9,7 @@ const doc = "docs/guide/topologies.md#sentinel";
 const ANSWER_WITHIN_MS = 3_000;
 const FEWEST = 3;
 
-/** What one Sentinel says of the master. */
+/** The report of one Sentinel about the master. */
 export interface SentinelView {
   readonly address: string;
   /** The other Sentinels that it knows. */
@@ -17,7 +17,7 @@ export interface SentinelView {
   readonly quorum: number;
   readonly downAfterMs: number;
   readonly master: string;
-  /** What it says when it is asked whether enough of them are there: "" when they are. */
+  /** Its answer to the question whether there are enough Sentinels: "" if there are. */
   readonly noQuorum: string;
 }
 
@@ -27,7 +27,7 @@ interface Silent {
   readonly why: string;
 }
 
-/** Whether the master is replaced when it is lost, and how soon. */
+/** Whether a lost master is replaced, and how soon. */
 export const sentinel: Check = {
   id: "sentinel",
   moot: ({ target }) => (target.kind === "sentinel" ? undefined : "no redis+sentinel:// URL"),

@@ -5,19 +5,19 @@ import { ask, ofEach } from "../scene.js";
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const ENTRIES = "128";
 const SLOW_SCRIPT_MS = 10;
-/** Any other command holds up all locks as well. */
+/** Any slow command delays all locks. */
 const SLOW_COMMAND_MS = 100;
 /** Older entries do not count. */
 const RECENT_MS = 24 * 3_600_000;
 
-/** A command that the server has noted for its length. */
+/** A command in the slow log of the server. */
 export interface SlowCommand {
   readonly agoMs: number;
   readonly tookMs: number;
   readonly words: readonly string[];
 }
 
-/** Which commands keep the server from answering. */
+/** Which commands delay the server's answers. */
 export const slow: Check = {
   id: "slow",
   look: (scene) =>
@@ -80,14 +80,14 @@ function slowest(found: readonly SlowCommand[]): string {
   const [worst] = [...found].sort((a, b) => b.tookMs - a.tookMs);
   if (worst === undefined) return "";
   const { words, tookMs, agoMs } = worst;
-  // The words of a script are its text; its first key says more.
+  // The first arguments of a script are its text. Its first key says more.
   const named = isScript(worst)
     ? `${words[0]?.toUpperCase()} on ${words[3] ?? "no key"}`
     : words.slice(0, 2).join(" ");
   return `the slowest ${tellDuration(tookMs)}: ${named.slice(0, 80)}, ${tellDuration(agoMs)} ago`;
 }
 
-/** @param nowMs on the server's clock, as the times in the log are */
+/** @param nowMs the time on the server's clock, like the times in the log */
 function readLog(reply: unknown, nowMs: number): readonly SlowCommand[] {
   if (!Array.isArray(reply)) return [];
   return reply.flatMap((entry: unknown) => {

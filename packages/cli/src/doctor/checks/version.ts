@@ -40,7 +40,7 @@ export function judge(facts: ReadonlyMap<string, string>): Finding {
 interface Program {
   readonly name: string;
   readonly version: string;
-  /** The first that holdfast runs on; undefined where it is not tested. */
+  /** The first version that holdfast supports; undefined for an untested program. */
   readonly oldest?: string;
 }
 
