@@ -8,7 +8,7 @@ const page = readFileSync(fileURLToPath(new URL("../../../docs/guide/servers.md"
 export const documentedRights: readonly string[] = words(/```text\nACL SETUSER orders ([^`]+)```/);
 
 /** What presence needs besides. */
-export const presenceRight: string = words(/need the keys of the group besides: `([^`]+)`/)[0] ?? "";
+export const presenceRight: string = words(/also need the keys of the group: `([^`]+)`/)[0] ?? "";
 
 const unknownTo62 = words(/Redis 6\.2 refuses the whole line, .*: leave out `([^`]+)`/);
 
@@ -21,5 +21,7 @@ export const knownRights: readonly string[] = isBefore7()
 export const documentedUser = { username: "orders", password: "secret" } as const;
 
 function words(part: RegExp): readonly string[] {
-  return (part.exec(page)?.[1] ?? "").trim().split(/\s+/);
+  const found = part.exec(page)?.[1];
+  if (found === undefined) throw new Error(`docs/guide/servers.md no longer says ${part.source}`);
+  return found.trim().split(/\s+/);
 }
