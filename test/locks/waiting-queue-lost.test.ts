@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Lock } from "../../src/locks/lock.js";
+import type { LockOptions } from "../../src/options.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
@@ -7,20 +9,24 @@ import { arrived, KEY, PATIENT } from "../support/worlds/hand-off-scene.js";
 const open = fakeTime();
 const LEASE_MS = 5_000;
 
-test("a client that was handed the lock inside, and loses it, is not given it afterwards: no call of it waits [own-117]", async () => {
+/** The first of three clients has the lock. Then wait: the second client, one more call of the first, and the third client. */
+async function queued(options: LockOptions = {}) {
   const time = open(PATIENT);
-  const { clock } = time;
-  const lockOf = ({ holdfast }: Pick<typeof time, "holdfast">) => holdfast.getLock(KEY);
-  const [lock, two, three] = [lockOf(time), lockOf(time.connect(PATIENT)), lockOf(time.connect(PATIENT))];
-  const waits = async (of: typeof lock) => {
-    const call = watched(of.lock());
-    await clock.advance(0);
+  const [one, two, three] = [time, time.connect(PATIENT), time.connect(PATIENT)].map(({ holdfast }) =>
+    holdfast.getLock(KEY),
+  ) as [Lock, Lock, Lock];
+  const waits = async (lock: Lock) => {
+    const call = watched(lock.lock(options));
+    await time.clock.advance(0);
     return call;
   };
-  const lease = await arrived(time, await waits(lock));
-  const second = await waits(two);
-  const mine = await waits(lock);
-  const third = await waits(three);
+  const lease = await arrived(time, await waits(one));
+  const [second, mine, third] = [await waits(two), await waits(one), await waits(three)];
+  return { time, lock: one, lease, second, mine, third };
+}
+
+test("a client that was handed the lock inside, and loses it, is not given it afterwards: no call of it waits [own-117]", async () => {
+  const { time, lock, lease, second, mine, third } = await queued();
 
   await arrived(time, watched(lease.unlock()));
   const kept = await arrived(time, mine);
@@ -34,19 +40,8 @@ test("a client that was handed the lock inside, and loses it, is not given it af
 });
 
 test("a client whose fixed lease was handed over inside, and ends, is not given the lock afterwards, although nobody looks at it [own-126]", async () => {
-  const time = open(PATIENT);
+  const { time, lease, second, mine, third } = await queued({ leaseMs: LEASE_MS });
   const { clock } = time;
-  const lockOf = ({ holdfast }: Pick<typeof time, "holdfast">) => holdfast.getLock(KEY);
-  const [lock, two, three] = [lockOf(time), lockOf(time.connect(PATIENT)), lockOf(time.connect(PATIENT))];
-  const waits = async (of: typeof lock, leaseMs = LEASE_MS) => {
-    const call = watched(of.lock({ leaseMs }));
-    await clock.advance(0);
-    return call;
-  };
-  const lease = await arrived(time, await waits(lock));
-  const second = await waits(two);
-  const mine = await waits(lock);
-  const third = await waits(three);
 
   await arrived(time, watched(lease.unlock()));
   await arrived(time, mine);
@@ -59,19 +54,8 @@ test("a client whose fixed lease was handed over inside, and ends, is not given 
 });
 
 test("a client that is closed while a lost lock leaves the queue has left it, and keeps nothing from the others", async () => {
-  const time = open(PATIENT);
+  const { time, lock, lease, second, mine, third } = await queued();
   const { clock, driver, holdfast } = time;
-  const lockOf = ({ holdfast: client }: Pick<typeof time, "holdfast">) => client.getLock(KEY);
-  const [lock, two, three] = [lockOf(time), lockOf(time.connect(PATIENT)), lockOf(time.connect(PATIENT))];
-  const waits = async (of: typeof lock) => {
-    const call = watched(of.lock());
-    await clock.advance(0);
-    return call;
-  };
-  const lease = await arrived(time, await waits(lock));
-  const second = await waits(two);
-  const mine = await waits(lock);
-  const third = await waits(three);
   await arrived(time, watched(lease.unlock()));
   const kept = await arrived(time, mine);
 
