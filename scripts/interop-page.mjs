@@ -95,8 +95,8 @@ const legend = [
 
 const further = [
   "In addition, `test/interop/records/` has, for each release, the values that Redisson stores, publishes and answers in each step of the scenarios in `test/interop/scenarios.ts` and",
-  "`test/interop/synchronizer-scenarios.ts`. `npm run test:redis` needs no JVM for these scenarios: holdfast plays one of the actors and",
-  "the records stand in for the others, for each actor in turn. holdfast must do what Redisson did. Each allowed difference is named in the",
+  "`test/interop/synchronizer-scenarios.ts`. `npm run test:redis` needs no JVM for these scenarios: holdfast plays each actor in turn, and",
+  "the records stand in for the others. holdfast must do what Redisson did. Each allowed difference is named in the",
   "scenario and has a row on [a separate page](redisson-differences.md). Times are compared in steps of ten seconds. The unlock latches,",
   "which concern only their JVM, and the keys of holdfast alone (`holdfast_…`) are left out. The records contain no renewals: the letter W",
   "covers them.",

@@ -109,7 +109,7 @@ export function serversPage(records) {
     "supports. The guide lists [managed services](../guide/servers.md#managed-services), which we know only from their documentation, and",
     "[releases that are newer](../guide/servers.md#newer-than-what-was-run) than the tested ones.",
     "",
-    "| Server | Licence | Comes |",
+    "| Server | Licence | Source |",
     "| --- | --- | --- |",
     ...all.map(([name, record]) => rowOfSource(name, record)),
     "",
@@ -152,7 +152,7 @@ function rowOfSource(name, { server }) {
   if (source === undefined) throw new Error(`there is a record of "${name}", and no such server`);
   const { licence, wheel } = source;
   const from =
-    wheel === undefined ? "with Debian 12" : `in the wheel ${wheel.requirement}, under ${wheel.licence}`;
+    wheel === undefined ? "from Debian 12" : `from the wheel ${wheel.requirement} (${wheel.licence})`;
   return `| ${server} | ${licence} | ${from} |`;
 }
 

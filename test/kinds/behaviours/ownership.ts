@@ -67,7 +67,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "is released when using ends, which returns the body's result or throws the body's error",
+      promise: "is released when using() ends, which returns the body's result or throws the body's error",
       async run({ client, lock }) {
         const it = lock(client());
         expect(await it.using(() => "done")).toBe("done");

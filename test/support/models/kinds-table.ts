@@ -41,7 +41,7 @@ export function kindsPage(): string {
     "# What each kind of lock does",
     "",
     "Written by `npm run table` from the tests in `test/kinds/`. Each test runs for each kind on each server. The marks in",
-    `a cell stand for ${allBackends.map(({ name }) => name).join(" and ")}, in this order. What only one kind does has further tests in that folder.`,
+    `a cell stand for ${allBackends.map(({ name }) => name).join(" and ")}, in this order. Further tests in that folder cover the behaviour of single kinds.`,
     "",
     ...tables,
     "## Clients and topologies",

@@ -19,7 +19,7 @@ export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
     "The lock is not taken; or it is taken until its TTL, and the caller keeps its place in the queue. A place without a waiter is dropped a few seconds after its turn. Other waiters may be given a free lock, and dead waiters may be dropped.",
   "fair-release": NEXT_WAITER,
   "fair-refresh":
-    "The signs of life are written. A free lock may not be handed over, or lost scores not be repaired.",
+    "The signs of life are written. A free lock may not be handed over, and lost scores may not be repaired.",
   "fair-force-unlock": NEXT_WAITER,
   "read-acquire": "The key of the hold is written, and expires by its TTL. The lock is not taken.",
   "read-release":

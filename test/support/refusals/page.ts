@@ -13,7 +13,7 @@ the command was renamed. The scripts allow for that. The following holds for eve
 A refused call fails with \`UnavailableError\`, whose message has the server's words. The call may skip a fencing token, but no token is given twice.
 A full server, a replica, or a server with too few replicas refuses the first write of a script, so nothing has changed.
 
-\`npm run table\` makes the table from tests. On a real server, they take the right to each command of a script from a user (\`ACL\`), in all the
+\`npm run table\` makes the table from tests. On a real server, the tests take the right to each command of a script away from a user (\`ACL\`), in all
 situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: see below.
 
 In Redis 6.2 a script can not know which commands its user may run. If \`PEXPIRE\` is refused, the script has already written the
