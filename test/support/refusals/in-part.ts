@@ -24,7 +24,8 @@ export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "read-acquire": "The key of the hold is written, and expires by its TTL. The lock is not taken.",
   "read-release":
     "The hold has ended, because its key is deleted first. Its field in the lock may remain until the TTL of the lock. The client retries.",
-  "write-acquire": "The lock is taken. The mark of the waiting writer is not removed, and keeps readers away until its TTL of 4 s.",
+  "write-acquire":
+    "The lock is taken. The mark of the waiting writer is not removed, and keeps readers away until its TTL of 4 s.",
   "write-release":
     "The reader keeps the lock, and the writer's field remains as long as the lock. The client retries.",
   "semaphore-acquire": `${SAVING} ${PERMIT_QUEUE}`,
