@@ -177,7 +177,7 @@ function managerCases() {
 const nextClient = {
   group: "Package managers",
   name: "npm",
-  what: "installed beside an ioredis 7 (a stand-in with that version), used without it",
+  what: "installs beside a fake ioredis 7, which has only the version number; runs without it",
   async run(bench) {
     const cwd = project(bench, "ioredis-7", {
       ioredis: "file:next-ioredis",
@@ -220,7 +220,7 @@ function bundlerCases() {
   return Object.entries(bundlers).map(([name, bundle]) => ({
     group: "Bundlers",
     name: `${name} ${versionOf(name)}`,
-    what: "one program with its packages, run where there is no package",
+    what: "one bundle with all packages, run in a folder without packages",
     async run(bench) {
       const cwd = await npmProject(bench, name);
       await bundle(cwd, await tool(name));
@@ -239,7 +239,7 @@ function compilerCases() {
   return ["typescript54", "typescript59", "typescript60", "typescript70"].map((name) => ({
     group: "TypeScript",
     name: `TypeScript ${versionOf(name)}`,
-    what: "every subpath, `strict`, `skipLibCheck: false`, by `nodenext` and by `bundler`",
+    what: "every subpath, with `strict` and `skipLibCheck: false`, with `nodenext` and with `bundler`",
     async run(bench) {
       const others = ["ioredis", "@types/node"].map((other) => [other, manifest.devDependencies[other]]);
       const cwd = await npmProject(bench, name, Object.fromEntries(others));
@@ -296,7 +296,7 @@ function otherRuntimes() {
       const { passed, notApplicable } = JSON.parse(
         await mustRun(command, [...args, "conformance.mjs"], { cwd, env }),
       );
-      return `${passed} passed; without ${notApplicable.join(", ")}`;
+      return `${passed} passed; not applicable: ${notApplicable.join(", ")}`;
     });
     return [...behaving, conforming];
   });

@@ -19,9 +19,9 @@ export function runtimesPage({ server, node, npm, rows }) {
     "Written by `npm run test:runtimes -- --write` from its last run. The packed package is installed in an empty folder for each row, and a program runs there",
     `against ${server}. Unless the row says otherwise, it ran on Node.js ${node}, installed by npm ${npm}, with ioredis 6.`,
     "",
-    "✓ stands for [these behaviours](../../test/runtimes/behaviours.mjs), with three clients and a safety period of an hour, so that only messages wake waiters: a lock, re-entry",
-    "along the path, a wait and its end by `waitMs`, hand-over within a client, the order of a fair lock, readers and writers, permits, a latch, the loss of a",
-    "lease, `close`, and that the process then ends by itself. For TypeScript it stands for a compilation without an error.",
+    "✓ means that [these behaviours](../../test/runtimes/behaviours.mjs) passed, with three clients: a lock, re-entry in nested calls, a wait that ends and a wait that times out,",
+    "hand-over within a client, the order of a fair lock, readers and writers, permits, a latch, the loss of a lease, `close`, and a process that ends afterwards. The",
+    "safety period is an hour, so only messages wake waiters. For TypeScript ✓ means that the program compiled without an error.",
     ...groups.flatMap((group) => [
       "",
       `## ${group}`,
@@ -33,7 +33,7 @@ export function runtimesPage({ server, node, npm, rows }) {
         .map(({ name, what, seen }) => `| ${name} | ${what} | ${seen} |`),
     ]),
     "",
-    "On Bun and Deno [the published cases](../guide/clients.md#another-one) of the driver run without a test runner; what they are run without needs a proxy,",
-    "replicas or a cluster. Of the command line, Nest, the inspector and the other clients nothing was tried there, and neither was Vitest.",
+    "On Bun and Deno [the published cases](../guide/clients.md#another-one) of the driver run without a test runner; the cases that are not applicable need a proxy,",
+    "replicas or a cluster. The command line, Nest, the inspector, the other Redis clients and Vitest were not tested on Bun and Deno.",
   ].join("\n")}\n`;
 }

@@ -105,11 +105,11 @@ export function serversPage(records) {
   return `${[
     "# Tested servers",
     "",
-    "Written by `npm run test:servers -- --write` from its last runs. Each suite is run on each server, with every client that an adapter",
-    "supports; the [servers' guide](../guide/servers.md#managed-services) lists services that we know only from their documentation, with dates, and says",
-    "[which releases are newer](../guide/servers.md#newer-than-what-was-run) than the tested ones.",
+    "Written by `npm run test:servers -- --write` from its last runs. Each suite runs on each server, with every client that an adapter",
+    "supports. The guide lists [managed services](../guide/servers.md#managed-services), which we know only from their documentation, and",
+    "[releases that are newer](../guide/servers.md#newer-than-what-was-run) than the tested ones.",
     "",
-    "| Server | Licence | Comes |",
+    "| Server | Licence | Source |",
     "| --- | --- | --- |",
     ...all.map(([name, record]) => rowOfSource(name, record)),
     "",
@@ -121,12 +121,12 @@ export function serversPage(records) {
       const cells = all.map(([, record]) => {
         const left = reasonsOf(record.suites[suite]).map((reason) => reasons.indexOf(reason) + 1);
         if (record.suites[suite] === undefined) return "–";
-        return left.length === 0 ? "✓" : `✓ but for ${left.join(", ")}`;
+        return left.length === 0 ? "✓" : `✓ except ${left.join(", ")}`;
       });
       return `| ${[suite, ...cells].join(" | ")} |`;
     }),
     "",
-    "The numbers refer to the tests that a release can not pass, at the end of this page.",
+    "The numbers refer to the list at the end of this page: tests that the release can not pass.",
     "",
     "## Clients and topologies",
     "",
@@ -134,8 +134,8 @@ export function serversPage(records) {
     `| --- | --- |${" --- |".repeat(all.length)}`,
     ...rowsOfPairs(all.map(([, record]) => record)),
     "",
-    "C: the [conformance cases](../guide/clients.md#another-one) of a driver. S: these with sharded messages. K: all kinds of lock, on one",
-    "server with ioredis 6 all their promises, elsewhere the behaviours that a client or a topology could break.",
+    "C: the [conformance cases](../guide/clients.md#another-one) of a driver. S: the same cases with sharded messages. K: all kinds of lock; on",
+    "one server with ioredis 6 all behaviours of each kind, elsewhere only the behaviours that a client or a topology could break.",
     "",
     "## What a release can not pass",
     "",
@@ -152,7 +152,7 @@ function rowOfSource(name, { server }) {
   if (source === undefined) throw new Error(`there is a record of "${name}", and no such server`);
   const { licence, wheel } = source;
   const from =
-    wheel === undefined ? "with Debian 12" : `in the wheel ${wheel.requirement}, under ${wheel.licence}`;
+    wheel === undefined ? "from Debian 12" : `from the wheel ${wheel.requirement} (${wheel.licence})`;
   return `| ${server} | ${licence} | ${from} |`;
 }
 

@@ -44,7 +44,7 @@ const RAW_IDS = `
   end
 `;
 
-const ONLY_REFERENCE = "the embedded server words errors and numbers as Redis 7.0 does";
+const ONLY_REFERENCE = "the embedded server has the error texts and number formats of Redis 7.0";
 
 const PLAIN_LOCKS: Names = {
   objects: ["lock a", "lock b", "lock c"],

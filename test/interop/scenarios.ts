@@ -113,7 +113,7 @@ interface OursOfKind {
 }
 
 const ENDS_SOONER =
-  "A lock that ends sooner than its waiters have seen, because a nested hold with the longest lease was released";
+  "A lock that ends sooner than its waiters expect, because the nested hold with the longest lease was released";
 const kept: Difference = { row: "Re-entry with a shorter lease", ttlMs: HOUR_MS };
 const queues: Difference = { row: SCORE, scoresMs: { B: 330_000 } };
 const lowered: Difference = { row: "Inner release", ttlMs: HOUR_MS / 2 };

@@ -22,12 +22,12 @@ export interface Kind {
 
 type Lacks = Partial<Readonly<Record<Need, string>>>;
 
-const noReentry: Lacks = { "re-entry": "refuses its own holder, by its nature" };
-const shared: Lacks = { exclusion: "readers share it; writers are excluded" };
-const told: Lacks = { polling: "its waiters are told by message" };
-const noOrder: Lacks = { order: "between clients by chance; the fair kinds have an order" };
+const noReentry: Lacks = { "re-entry": "it refuses even its own holder: that is its purpose" };
+const shared: Lacks = { exclusion: "readers share it, and exclude only writers" };
+const told: Lacks = { polling: "its waiters are woken by messages" };
+const noOrder: Lacks = { order: "chance decides between clients; only the fair kinds have an order" };
 const noTokens: Lacks = { tokens: "only fenced locks have tokens" };
-const single: Lacks = { "all of several": "is one lock", "a majority": "is one lock" };
+const single: Lacks = { "all of several": "it is a single lock", "a majority": "it is a single lock" };
 
 export const kinds: readonly Kind[] = [
   {
@@ -72,7 +72,7 @@ export const kinds: readonly Kind[] = [
     of: (client, name) => client.getReadWriteLock(name).writeLock(),
     obstacle: (client, name) => client.getReadWriteLock(name).readLock(),
     lacks: {
-      "a turn": "new readers join those who read; with `fair: true` they give way to a writer that waits",
+      "a turn": "new readers join the current readers; with `fair: true` they give way to a waiting writer",
       ...told,
       ...noOrder,
       ...noTokens,
@@ -95,7 +95,7 @@ export const kinds: readonly Kind[] = [
     name: "multi",
     of: (client, name) => client.getMultiLock(client.getLock(`${name}:1`), client.getFairLock(`${name}:2`)),
     member: (client, name) => client.getFairLock(`${name}:2`),
-    lacks: { ...told, ...noOrder, ...noTokens, "a majority": "needs all of its locks" },
+    lacks: { ...told, ...noOrder, ...noTokens, "a majority": "it needs all of its locks" },
   },
   {
     name: "red",

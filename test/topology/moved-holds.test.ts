@@ -161,7 +161,7 @@ describe.each(clients)("with replicas required, and %s,", (_, drive) => {
   test("they are confirmed when the replica has them, and end when they did [own-8]", {
     timeout: TEST_MS,
   }, async ({ skip }) => {
-    skip(isBefore7(), "Redis 6.2 has no PEXPIRETIME, which tells that TTLs were left as they are");
+    skip(isBefore7(), "Redis 6.2 has no PEXPIRETIME, with which the test checks that no TTL was changed");
     const one = await connected(drive);
     const endsAt = async (master: RedisServer) => {
       const keys = (await ask(master, "KEYS", `*${TAG}*`)) as string[];

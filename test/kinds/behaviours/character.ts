@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import type { Chapter } from "./behaviour.js";
 
 export const character: Chapter = {
-  title: "What tells the kinds apart",
+  title: "Differences between the kinds",
   behaviours: [
     {
-      promise: "lets those who wait in by the order in which they came, whichever client they are of",
+      promise: "serves waiters in the order of their arrival, even across clients",
       hangsOnDrivers: true,
       needs: "order",
       async run({ client, lock, waits }) {
@@ -23,7 +23,7 @@ export const character: Chapter = {
       },
     },
     {
-      promise: "lets no newcomer join those who are in its way, while it is waited for",
+      promise: "lets no newcomer join the current holders while a call waits for it",
       needs: "a turn",
       async run({ client, lock, obstacle, waits }) {
         const lease = await obstacle(client()).lock();
@@ -36,7 +36,7 @@ export const character: Chapter = {
       },
     },
     {
-      promise: "is waited for without a connection for messages",
+      promise: "needs no connection for messages while a call waits for it",
       needs: "polling",
       async run({ client, lock, waits, subscriptions }) {
         const lease = await lock(client()).lock();
@@ -49,7 +49,7 @@ export const character: Chapter = {
       },
     },
     {
-      promise: "brings a token with each lease, greater than all before, whichever client took it",
+      promise: "gives each lease a token that is greater than all earlier tokens of all clients",
       hangsOnDrivers: true,
       needs: "tokens",
       async run({ client, lock }) {
@@ -60,7 +60,7 @@ export const character: Chapter = {
       },
     },
     {
-      promise: "takes none of its locks while somebody else has one of them",
+      promise: "acquires none of its locks while another holder has one of them",
       hangsOnDrivers: true,
       needs: "all of several",
       async run({ server, client, lock, member }) {
@@ -73,7 +73,8 @@ export const character: Chapter = {
       },
     },
     {
-      promise: "is had while somebody else has a minority of its locks, and kept when it loses that many",
+      promise:
+        "can be acquired while others hold a minority of its locks, and stays held when it loses a minority",
       hangsOnDrivers: true,
       needs: "a majority",
       async run({ client, lock, member }) {

@@ -5,7 +5,7 @@ import type { Chapter } from "./behaviour.js";
 const MINUTE_MS = 60_000;
 
 export const exclusion: Chapter = {
-  title: "Excluding and waiting",
+  title: "Exclusion and waiting",
   behaviours: [
     {
       promise: "refuses a second caller, of the same client or of another, while it is held",
@@ -22,7 +22,7 @@ export const exclusion: Chapter = {
       },
     },
     {
-      promise: "lets one of many tasks of two clients in at a time, and each in the end",
+      promise: "admits one of many tasks of two clients at a time, and all of them in the end",
       hangsOnDrivers: true,
       needs: "exclusion",
       async run({ client, lock }) {
@@ -42,7 +42,7 @@ export const exclusion: Chapter = {
       },
     },
     {
-      promise: "lets a waiter in when what was in its way is released, long before that lease is over",
+      promise: "admits a waiter when the holder releases, long before the holder's lease is over",
       hangsOnDrivers: true,
       async run({ client, lock, obstacle, waits }) {
         const lease = await obstacle(client()).lock({ leaseMs: 10 * MINUTE_MS });
@@ -56,8 +56,7 @@ export const exclusion: Chapter = {
       },
     },
     {
-      promise:
-        "lets a waiter in when what was in its way falls by itself, and refuses that one's late release",
+      promise: "admits a waiter when the holder's lease expires, and refuses the late release of that holder",
       async run({ client, lock, obstacle }) {
         const lease = await obstacle(client()).lock({ leaseMs: 300 });
         const waiter = await lock(client()).lock({ waitMs: MINUTE_MS });
@@ -69,7 +68,7 @@ export const exclusion: Chapter = {
     },
     {
       promise:
-        "ends a wait in time: lock() rejects and says so, tryLock() answers null; a later call gets in",
+        "ends a wait after waitMs: lock() rejects with WaitTimeoutError, tryLock() returns null; a later call succeeds",
       async run({ client, lock, obstacle }) {
         const other = client();
         const lease = await obstacle(client()).lock();
@@ -82,7 +81,7 @@ export const exclusion: Chapter = {
       },
     },
     {
-      promise: "ends a cancelled wait with the caller's own reason, and leaves nothing in the way",
+      promise: "ends a cancelled wait with the caller's own reason, and leaves nothing behind in Redis",
       hangsOnDrivers: true,
       async run({ server, client, lock, obstacle, waits }) {
         const other = client();
@@ -100,7 +99,7 @@ export const exclusion: Chapter = {
       },
     },
     {
-      promise: "keeps locks of other names out of it",
+      promise: "does not affect locks with other names",
       async run({ client, lock }) {
         const own = client();
         const leases = [await lock(own, "one").lock(), await lock(own, "two").lock()];

@@ -5,10 +5,10 @@ import type { Chapter } from "./behaviour.js";
 const MINUTE_MS = 60_000;
 
 export const lifetime: Chapter = {
-  title: "Lease, loss and looking",
+  title: "Leases, losses and queries",
   behaviours: [
     {
-      promise: "is renewed beyond its first lease for as long as it is held",
+      promise: "is renewed beyond its first lease as long as it is held",
       async run({ client, lock }) {
         const watchdogMs = 3_000;
         const it = lock(client({ watchdogMs }));
@@ -23,7 +23,7 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "has the TTL of the lease that was asked for, and -2 when it is free",
+      promise: "has the TTL of the requested lease, and -2 when it is free",
       async run({ client, lock }) {
         const it = lock(client());
         expect(await it.remainTimeToLive()).toBe(-2);
@@ -37,7 +37,7 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "is seen by every client to be locked while it is, and only then",
+      promise: "is reported as locked by every client while it is held, and only then",
       async run({ client, lock }) {
         const [own, other] = [lock(client()), lock(client())];
         const seen = async () => [await own.isLocked(), await other.isLocked()];
@@ -49,7 +49,8 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "is freed by force from anywhere; its holder learns of it, and its release is refused",
+      promise:
+        "can be freed by force by any client; the holder learns of it, and the holder's release is refused",
       hangsOnDrivers: true,
       async run({ client, lock }) {
         const own = lock(client());
@@ -62,7 +63,7 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "aborts the signal of its lease with the reason when it is lost",
+      promise: "aborts the signal of its lease with the reason of the loss",
       async run({ client, lock }) {
         const own = lock(client());
         const lease = await own.lock({ leaseMs: 300 });
@@ -82,7 +83,8 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "is given back when its client is closed with releaseHeld, which rejects who waits in it",
+      promise:
+        "is released when its client is closed with releaseHeld, which rejects the client's waiting calls",
       async run({ client, lock, obstacle, waits }) {
         const own = client();
         const lease = await obstacle(own).lock();
@@ -108,7 +110,7 @@ export const lifetime: Chapter = {
       },
     },
     {
-      promise: "refuses wrong options at once, whichever way it is asked, and is not taken",
+      promise: "refuses wrong options at once in every method, and is not acquired",
       async run({ client, lock }) {
         const it = lock(client());
         await expect(it.lock({ leaseMs: 0 })).rejects.toThrow(RangeError);

@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import type { Chapter } from "./behaviour.js";
 
 export const ownership: Chapter = {
-  title: "Owning and entering again",
+  title: "Ownership and re-entry",
   behaviours: [
     {
-      promise: "is entered once more inside its body, and counts 1, 2, 1, 0",
+      promise: "can be re-entered inside its body, and its hold count goes 1, 2, 1, 0",
       needs: "re-entry",
       async run({ client, lock }) {
         const it = lock(client());
@@ -24,7 +24,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "is entered once more by the threadId of its lease, and is free after the last release",
+      promise: "can be re-entered with the threadId of its lease, and is free after the last release",
       needs: "re-entry",
       async run({ client, lock }) {
         const it = lock(client());
@@ -38,7 +38,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "is released by unlock() in asThread, and held by the current thread until then",
+      promise: "is held by the current thread in asThread until unlock() releases it",
       async run({ client, lock }) {
         const own = client();
         const it = lock(own);
@@ -52,7 +52,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "belongs to an explicit thread, which can be asked about and releases by its number",
+      promise: "can belong to a threadId that the caller chooses, with which it is queried and released",
       async run({ client, lock }) {
         const it = lock(client());
         await it.lock({ threadId: 7 });
@@ -67,7 +67,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "is released by the end of using, which brings what the body returned or its own error",
+      promise: "is released when using() ends, which returns the body's result or throws the body's error",
       async run({ client, lock }) {
         const it = lock(client());
         expect(await it.using(() => "done")).toBe("done");
@@ -77,7 +77,7 @@ export const ownership: Chapter = {
       },
     },
     {
-      promise: "is released once however often its lease is",
+      promise: "is released once, even if unlock() of its lease is called repeatedly",
       async run({ client, lock }) {
         const it = lock(client());
         const lease = await it.lock();

@@ -88,7 +88,7 @@ export const unclaimed: readonly {
   readonly topology: Topology;
   readonly reason: string;
 }[] = [
-  { client: "GLIDE", topology: "sentinel", reason: "it knows no Sentinels" },
+  { client: "GLIDE", topology: "sentinel", reason: "it does not support Sentinels" },
   ...versions.flatMap(({ version }) =>
     (["sentinel", "cluster"] as const).map((topology) => ({
       client: `node-redis ${version}, a pool`,

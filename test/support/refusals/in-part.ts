@@ -1,32 +1,33 @@
 import type { ScriptName } from "../all-scripts.js";
 
 const NEXT_WAITER =
-  "The lock is freed or given up all the same. What is not done is the hand-over: the waiters ask by themselves, every 1.5 s.";
+  "The lock is freed, or the place in the queue is given up. Only the hand-over is missing: the waiters ask again every 1.5 s.";
 const SAVING =
-  "No permit is granted or given back but with the answer. What was saved up for the call is given up, and without `SET` it may save up again at once.";
+  "A call that fails moves no permit. What was saved up for the call is lost; without `SET`, saving up may begin again at once.";
 const PERMIT_QUEUE =
-  "A line that waits for permits may have no place in their queue, or not be told its turn: it asks by itself, at the safety period.";
+  "The waiting calls of a client may have no place in the queue, or get no message when it is their turn: they ask again at the safety period.";
 
 /** What the calls leave that are carried out in part, in the words of the page. Each key that they leave has a TTL. */
 export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "lock-acquire":
-    "Of a call for several locks those before the one that is refused are taken. The client sends each of them again, alone, and gives back what a call that fails may have taken. A call that waits takes the lock, or does not, without a place in its queue; what stays there ends ten minutes after the latest question of anybody.",
+    "If a call for several locks is refused, the locks before the refused one are already taken. The client sends each of them again on its own, and gives back what a failed call may have taken. A waiting call may or may not get the lock, and has no place in the queue. The queue expires ten minutes after a client last asked.",
   "lock-release":
-    "The lock is freed, but not given to the next client that waits; or a client stays in the queue, where later releases pass it over. Waiters ask by themselves, when the TTL that they saw has passed or at the safety period.",
+    "The lock is freed, but not given to the next waiting client; or a client without waiters stays in the queue, and later releases skip it. Waiters ask again when the TTL that they saw has passed, or at the safety period.",
   "lock-keep":
-    "The field that stays is written, and the holder's is there still: both end when the kept lock does.",
+    "The field of the kept lock is written, but the holder's field is not removed. Both end when the kept lock ends.",
   "fair-acquire":
-    "The lock is not taken, or it is taken until its TTL and the place in the queue stays. A place that stays without a waiter is dropped within seconds of its turn. Other waiters may be given a free lock, dead ones may be dropped.",
+    "The lock is not taken; or it is taken until its TTL, and the caller keeps its place in the queue. A place without a waiter is dropped a few seconds after its turn. Other waiters may be given a free lock, and dead waiters may be dropped.",
   "fair-release": NEXT_WAITER,
   "fair-refresh":
-    "The signs of life are written. What is not done is the hand-over of a free lock, or the tidying of lost scores.",
+    "The signs of life are written. A free lock may not be handed over, and lost scores may not be repaired.",
   "fair-force-unlock": NEXT_WAITER,
-  "read-acquire": "The key of the hold is written and ends by its TTL. The lock is not taken.",
+  "read-acquire": "The key of the hold is written, and expires by its TTL. The lock is not taken.",
   "read-release":
-    "The hold has ended, as its key is deleted first; a field that stays in the lock ends with the lock, by the TTL that it had. The client tries on.",
-  "write-acquire": "The lock is taken. The mark of the wait keeps readers away until its TTL of 4 s.",
+    "The hold has ended, because its key is deleted first. Its field in the lock may remain until the TTL of the lock. The client retries.",
+  "write-acquire":
+    "The lock is taken. The mark of the waiting writer is not removed, and keeps readers away until its TTL of 4 s.",
   "write-release":
-    "The lock is left to the reader, and the writer's field ends with it. The client tries on.",
+    "The reader keeps the lock, and the writer's field remains as long as the lock. The client retries.",
   "semaphore-acquire": `${SAVING} ${PERMIT_QUEUE}`,
   "semaphore-add": PERMIT_QUEUE,
   "semaphore-cancel": SAVING,
@@ -34,11 +35,11 @@ export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "permit-leave": PERMIT_QUEUE,
   "permit-cancel": SAVING,
   "permit-release":
-    "Permits whose lease is over are available again; those that the call names are not given back, or they are. " +
+    "Permits whose lease is over are available again. The permits that the call names may or may not be given back. " +
     PERMIT_QUEUE,
   "permit-look": "Permits whose lease is over are available again.",
   "permit-set-lease": "Permits whose lease is over are available again; no lease is changed.",
   "presence-tell":
-    "What the client tells is written, but its group is not told of it. Both end by their TTLs.",
-  "presence-leave": "The client is no longer among those of its group; what it has told ends by its TTL.",
+    "The report of the client is written, but its group does not list the client. Both keys expire by their TTLs.",
+  "presence-leave": "The group no longer lists the client. The report of the client expires by its TTL.",
 };

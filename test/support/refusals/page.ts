@@ -4,20 +4,20 @@ import { type Cell, scriptNames } from "./world.js";
 const HEAD = `# What a refused command leaves
 
 If Redis refuses a command in the middle of a script, it does not undo the commands before it. A command is refused if the user lacks a [right](../guide/servers.md#the-rights-that-are-needed), or if
-the command was renamed. The scripts allow for that. Whichever command is refused, and however often the call is repeated:
+the command was renamed. The scripts allow for that. The following holds for every refused command, even if the call is repeated:
 
 - no key that should have a TTL is left without one;
 - no count moves more than once: permits, latches, hold counts;
 - once the user has the right, the lock or the permits can be acquired again, at the latest when the TTLs below are over.
 
-A refused call fails with \`UnavailableError\`, whose message has the server's words. Fencing tokens may be skipped then, but none is given twice.
+A refused call fails with \`UnavailableError\`, whose message has the server's words. The call may skip a fencing token, but no token is given twice.
 A full server, a replica, or a server with too few replicas refuses the first write of a script, so nothing has changed.
 
-\`npm run table\` makes the table from tests. They refuse each command of each script to a user of a real server (\`ACL\`), in all the
-situations of that script. *Before anything was done*: the call fails, and has changed nothing. *Done all the same*: the call is answered as usual.
+\`npm run table\` makes the table from tests. On a real server, the tests take the right to each command of a script away from a user (\`ACL\`), in all
+situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: see below.
 
-In Redis 6.2 a script can not know which commands its user may run. So the script removes a lock without a TTL after the refusal, which needs \`HDEL\` or \`DEL\`: a user
-without these and without \`PEXPIRE\` leaves the lock behind.
+In Redis 6.2 a script can not know which commands its user may run. If \`PEXPIRE\` is refused, the script has already written the
+lock, and removes it by \`HDEL\` or \`DEL\`. If the user lacks these rights too, the lock stays without a TTL.
 
 `;
 
@@ -29,9 +29,9 @@ export function pageOf(cells: ReadonlyMap<string, readonly Cell[]>): string {
   const parts = Object.entries(inPart).map(([name, text]) => `- \`${name}\`: ${text}`);
   return [
     HEAD,
-    "| Script | Before anything was done | Done all the same | In part |\n| --- | --- | --- | --- |\n",
+    "| Script | Nothing was done | Done anyway | In part |\n| --- | --- | --- | --- |\n",
     ...rows,
-    "\n## What is done in part\n\nWhat is left ends by its TTL.\n\n",
+    "\n## What is done in part\n\nEvery key that remains expires by its TTL.\n\n",
     `${parts.join("\n")}\n`,
   ].join("");
 }
