@@ -7,8 +7,8 @@ export function fromIoredis(error: unknown): unknown {
 }
 
 /**
- * By name, as the versions do not share a class. A minified program has other names, hence the second mark: ioredis notes the command only
- * on answers and on aborted commands, and only answers begin with a word in capitals.
+ * The versions do not share a class, so an error is recognised by its name. A minified program has other names. So a second mark is
+ * checked: ioredis notes the command only on answers and on aborted commands, and only answers begin with a word in capitals.
  */
 function isReply(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;

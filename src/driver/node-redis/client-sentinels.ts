@@ -15,7 +15,7 @@ import { sentinelOptionsOf } from "./unofficial.js";
 const LOOK_AGAIN_MS = 1_000;
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Options of connections to servers that connections to Sentinels do not have, unless the client was configured so. */
+/** Options for connections to servers. Connections to Sentinels do not get them, unless the client sets them for Sentinels. */
 const NO_SERVER: object = {
   database: undefined,
   name: undefined,
