@@ -36,7 +36,7 @@ export class Scan {
     return Math.max(0, this.#nextMs - this.#client.clock.monotonicMs());
   }
 
-  /** The keys of some hashes, in no order. A key may repeat. */
+  /** The keys of the hashes that the next step finds, in no order. A key may repeat. */
   async step(): Promise<readonly string[]> {
     const { commands, clock } = this.#client;
     this.#nextMs = clock.monotonicMs() + STEP_EACH_MS;
@@ -51,7 +51,7 @@ export class Scan {
     return reply.flatMap(({ keys }) => keys);
   }
 
-  /** With several servers, each must name itself. Otherwise it could get the cursor of another server. */
+  /** Of several servers, each must report its own run id. Otherwise a server could get the cursor of another server. */
   #check(steps: readonly ScanStep[]): void {
     if (new Set(steps.map(({ runId }) => runId)).size === steps.length) return;
     const { server } = this.#client.commands;
