@@ -24,7 +24,7 @@ export interface ListedHolder {
    * semaphore, which stores no holders: the client id.
    */
   readonly holder: string;
-  /** The hold count. */
+  /** The hold count, or the number of permits. */
   readonly count: number;
   /** Whether the holder is of Redisson or holdfast, by the version of the UUID in its client id. */
   readonly by: "holdfast" | "jvm" | "other";

@@ -19,7 +19,7 @@ export interface Command<Input, Reply> {
   /** The async context in which it is sent, while a listener traces calls. Default: the context in which it begins. */
   readonly context?: AsyncResource | undefined;
   /**
-   * Made again for each sending, like the deadline.
+   * The content of the command. It is made again for each sending, like the deadline.
    * @param notAfterMs the time on the server's clock when the command has certainly been given up
    */
   input(notAfterMs: number): Input;
