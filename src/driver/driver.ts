@@ -107,7 +107,7 @@ export interface MasterReply {
 export interface Ticket {
   /** Set once the caller no longer waits for the answer: no further try of this call may begin. */
   givenUp: boolean;
-  /** The masters that have not answered {@link Driver.everywhere} yet, if the adapter tells: an error names them. */
+  /** The masters that have not answered {@link Driver.everywhere} yet, if the adapter reports them; an error names them. */
   silent?: ReadonlySet<string> | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface FindLocksOptions {
   readonly sources?: readonly LockSource[];
   /** The group whose presence is read. Default: the group of this client's presence, else `default`. */
   readonly group?: string;
-  /** A glob that names have to fit: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
+  /** A glob that names must match: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
   readonly match?: string;
   /** How many locks to list at most. Default: all. */
   readonly limit?: number;

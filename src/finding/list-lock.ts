@@ -16,10 +16,10 @@ export interface Findings {
   readonly name: string;
   readonly record: FoundRecord;
   readonly fleet: Pick<FleetIndex, "client" | "told">;
-  /** The listeners on its channels; undefined if the channels were not asked, or have no listener. */
+  /** The listeners on its channels; undefined if the servers were not asked for channels, or if no connection listens. */
   readonly heard: Heard | undefined;
   readonly sources: readonly LockSource[];
-  /** Whether the channels were asked. */
+  /** Whether the servers were asked for their channels. */
   readonly counting: boolean;
 }
 
@@ -75,7 +75,7 @@ function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
     : undefined;
 }
 
-/** For locks whose key is absent at the moment, as waiters report them. */
+/** The kind of a lock whose key is absent at the moment, as its waiters report it. */
 function waitedKind(told: string | undefined): ListedLock["kind"] | undefined {
   if (told === undefined) return undefined;
   if (told === "read-lock" || told === "write-lock") return "read-write-lock";
@@ -101,7 +101,7 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
   });
 }
 
-/** The reports of clients about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
+/** The reports of clients about their holds of one lock. A lock may have thousands of holders, so each hold is read only once. */
 class HoldsByHolder {
   readonly #exact = new Map<string, ToldHold>();
   /** By client and mode; null if the client reports several such holds. */
@@ -150,8 +150,8 @@ function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
     const start = id.slice(0, ID_DIGITS);
     out.set(start, [...(out.get(start) ?? []), id]);
   }
-  // The fleet begins with the clients heard from last. The holders begin with the client heard from longest ago: its permits may have
-  // leaked.
+  // The fleet lists the clients heard from last first. The holders begin with the client heard from longest ago, because its permits may
+  // have leaked.
   const holds = [...fleet.told(key).holds].sort((a, b) => b.client.lastSeenMs - a.client.lastSeenMs);
   return holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }

@@ -26,7 +26,7 @@ export interface ListedHolder {
   readonly holder: string;
   /** The hold count, or the number of permits. */
   readonly count: number;
-  /** Whether the holder is of Redisson or holdfast, by the version of the UUID in its client id. */
+  /** Whether the holder belongs to Redisson or to holdfast, by the version of the UUID in its client id. */
   readonly by: "holdfast" | "jvm" | "other";
   /** Its client; null if presence does not know it. */
   readonly client: ClientRef | null;

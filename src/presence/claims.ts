@@ -150,7 +150,7 @@ export function readLive(json: string): Live {
   };
 }
 
-/** A number of things or of milliseconds, as text. */
+/** Reads a count, or a number of milliseconds, from text. */
 export function readCount(text: string): number | undefined {
   return /^\d{1,16}$/.test(text) ? count(Number(text)) : undefined;
 }

@@ -63,7 +63,7 @@ export interface Activity {
 /** An activity in its stored form. */
 export interface LiveText {
   readonly json: string;
-  /** A text without the times: two activities that differ only by the passing of time have the same. */
+  /** The text without its times: equal for two activities that differ only by the time that has passed. */
   readonly print: string;
 }
 

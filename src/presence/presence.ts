@@ -39,7 +39,7 @@ export class Presence {
   readonly #settings: PresenceSettings;
   readonly #key: string;
   readonly #bornMs: number;
-  /** The pause before the next beat, unless this beat is answered. */
+  /** The pause before the next beat, unless the answer to this beat sets another pause. */
   #everyMs: number;
   /** When the latest try began, and how long the group counts the client as alive by the latest answer; on the monotonic clock. */
   #triedMs = 0;

@@ -40,7 +40,7 @@ export interface Entrant {
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** When the most recently sent of the answered acquisitions was sent, on the monotonic clock. */
+  /** The sending time of the acquisition that was sent last among the answered ones, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
   /** The error of an acquisition that got no answer in its time, since the queue was last checked. */
   failure: unknown;
@@ -236,7 +236,7 @@ export class Admission {
     else room.lanes.add(lane);
   }
 
-  /** A lane queues at the server that had its slot at first; if the slot has moved, it moves to the new server. */
+  /** A lane queues at the server that had its slot at first. If the slot has moved, the lane moves to the new server. */
   #hasMoved(lane: Lane, from: Room): boolean {
     const { first } = lane.queued;
     const room = first === undefined ? from : this.#roomOf(first.entrant.key);

@@ -74,10 +74,10 @@ export class Commands {
     return this.#driver.traits.server;
   }
 
-  /** The name of the server that has a key now, if the driver tells; otherwise as {@link server}. */
+  /** The name of the server that has a key now, if the driver reveals it; otherwise the name in {@link server}. */
   serverOf(key: string): string {
     const { place } = this.#clocks.serverOf(key);
-    // A number is a slot whose server the Redis client does not tell.
+    // A number is a slot whose server the Redis client does not reveal.
     return /^\d*$/.test(place) ? this.server : place;
   }
 
@@ -102,8 +102,8 @@ export class Commands {
 
   /**
    * Sends a command until it is answered or its time is up. Each sending gets a new input, with a new deadline.
-   * @param key one of the keys that the command names: decides which server it goes to A place that is a number is a slot whose server the
-   * Redis client does not reveal.
+   * @param key one of the keys that the command names: decides which server it goes to
+   * @param input gets the time on the server's clock at which the command is given up
    * @throws UnavailableError if the server refused or did not answer in time; ClientClosedError
    */
   exchange<Input, Reply>(
@@ -239,7 +239,10 @@ export class Commands {
     return before === undefined ? deadline : deadline.orLater(before);
   }
 
-  /** The time on the server's clock after which a command sent now has certainly been given up. Only after the server's first answer. */
+  /**
+   * The time on the server's clock after which a command sent now has certainly been given up. May be called only after the server's first
+   * answer.
+   */
   notAfterMs(key: string): number {
     return this.#limitMs(this.#clock.monotonicMs(), this.#clockOf(key));
   }

@@ -7,7 +7,7 @@ const LONGEST_WAY_MS = 60_000;
 export class Deadline {
   readonly clock: ServerClock;
   readonly ms: number;
-  /** How long the command was given. */
+  /** How much time the command was given. */
   readonly #termMs: number;
 
   constructor(clock: ServerClock, ms: number, termMs: number) {

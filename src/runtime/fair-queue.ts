@@ -13,7 +13,7 @@ export interface FairWaiter {
   readonly holder: string;
   /** A message names this call. @param given whether the lock was granted to it; false: it should ask */
   told(given: boolean): void;
-  /** @param why whether the regular beat asked, or the subscription because messages began to arrive */
+  /** @param why the cause of the question: the regular beat, or messages that begin to arrive */
   refreshed(answer: RefreshAnswer, seen: Sighted, why: "timer" | "reconnect"): void;
 }
 

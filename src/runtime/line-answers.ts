@@ -1,8 +1,8 @@
 import type { Waiter } from "./waiter.js";
 
 /**
- * When Redis last answered one line that what it waits for is taken. A call may report this to its caller only if the question was sent
- * after the call began: an older answer says nothing about the time of the call, and no answer at all is an outage.
+ * Remembers when Redis last answered that what the line waits for is taken. A call may report this to its caller only if the question was
+ * sent after the call began: an older answer says nothing about the time of the call, and no answer at all is an outage.
  */
 export class LineAnswers {
   /** When that question was sent, on the monotonic clock. */

@@ -22,7 +22,7 @@ export function tracedCommand<Input, Reply>(
   begin: (command: Command<Input, Reply>) => void,
 ): void {
   const { start, end } = events.command;
-  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
+  // No spread here: on Node 20 each property that follows a spread takes almost a microsecond.
   const { clientId, server } = about;
   const event: CommandEvent = { clientId, server, script: command.script.name };
   if (!start.hasSubscribers && !end.hasSubscribers) {

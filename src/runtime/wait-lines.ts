@@ -50,7 +50,7 @@ export class WaitLines {
 
   leave(line: WaitLine, waiter: Waiter): void {
     if (!line.remove(waiter)) return;
-    // Waiters that have left the line but relied on its answers get none any more.
+    // Waiters that have left the line no longer get its answers.
     line.answers.untold = undefined;
     this.#empty += 1;
     if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;

@@ -1,4 +1,4 @@
-/** Far longer than a waiter near the server takes to hear of a release and to ask, and short for the line that yields. */
+/** Far longer than a waiter near the server needs to hear of a release and to ask, yet short for the line that yields. */
 const SHORTEST_MS = 5;
 /** Enough for a waiter that is 200 ms away from the server, one way. */
 const LONGEST_MS = 400;
@@ -76,7 +76,7 @@ export class Yields {
     return true;
   }
 
-  /** Another client was given what was freed: it needs no yield. */
+  /** The release gave the lock to another client, which needs no yield. */
   given(nowMs: number): void {
     this.#unusedMs = 0;
     this.#usedMs = nowMs;

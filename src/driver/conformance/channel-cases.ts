@@ -4,7 +4,7 @@ import { type ConformanceCase, conformanceCase, Recorder } from "./conformance-c
 /** The promises of `subscribe`. */
 export const channelCases: readonly ConformanceCase[] = [
   conformanceCase(
-    "tells that it listens before it resolves, then each message in order",
+    "listens before it resolves, and delivers each message in order",
     [],
     async (stage, { keepsOrder }) => {
       const [driver, other] = [await stage.connect(), await stage.connect()];

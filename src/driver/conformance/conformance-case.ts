@@ -5,7 +5,7 @@ import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../driv
 /** A promise that every driver keeps. */
 export interface ConformanceCase {
   readonly name: string;
-  /** An ability of the harness without which the case does not apply. */
+  /** An ability that the harness must have; without it the case does not apply. */
   readonly needs: readonly ConformanceAbility[];
   run(harness: ConformanceHarness): Promise<void>;
 }

@@ -9,7 +9,7 @@ const refusal = script("refusal", 'return redis.error_reply("REFUSED as it was a
 /** The promises of `everywhere`. */
 export const masterCases: readonly ConformanceCase[] = [
   conformanceCase(
-    "runs a script without keys on each master, once in each answer",
+    "runs a script without keys on each master and answers once for each",
     ["reaches-every-master"],
     async (stage, { masters, flushScripts }) => {
       const driver = await stage.connect();

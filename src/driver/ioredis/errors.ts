@@ -16,7 +16,7 @@ function isReply(error: unknown): error is Error {
 }
 
 /**
- * Whether ioredis has given up commands since its connections failed too often. If its own `INFO` is among them, ioredis reports an error
+ * Whether ioredis has given up commands because its connections failed too often. If its own `INFO` is among them, ioredis reports an error
  * of the connection. That error does not say why the connection is missing.
  */
 export function isGivenUp({ message }: Error): boolean {

@@ -23,7 +23,7 @@ export class PresentMaster {
   readonly #redis: IoredisClient;
   readonly #moved: () => void;
   readonly #sentinels: Sentinels;
-  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they do not name a master. */
+  /** The master's address as the Sentinels name it, mapped by `natMap`; undefined while they do not name a master. */
   #named: string | undefined;
   #place = "";
   /** The first question to the Sentinels; undefined until a call needs the answer. */

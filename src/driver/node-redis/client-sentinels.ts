@@ -9,7 +9,7 @@ import type { NodeRedisAddress, NodeRedisOptions, NodeRedisSentinelOptions } fro
 import { sentinelOptionsOf } from "./unofficial.js";
 
 /**
- * If the Sentinel that was asked for the other Sentinels did not answer, they are looked up again after this time. Until then holdfast
+ * If the Sentinel did not answer when it was asked for the other Sentinels, the question is repeated after this time. Until then holdfast
  * listens to no Sentinel.
  */
 const LOOK_AGAIN_MS = 1_000;

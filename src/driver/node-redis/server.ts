@@ -46,7 +46,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #events: ClientEvents;
   readonly #lend: Lend;
   readonly #losses: ConnectionLosses;
-  /** Belongs to the client that the last connection of our own was duplicated from. */
+  /** The strategy of the client that the last connection of our own was duplicated from. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
   readonly #sentinels: ClientSentinels | undefined;
@@ -200,7 +200,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;
     this.#events.onReplaced();
-    // A microtask later: the caller of `placeOf` must not be called back while that call runs.
+    // Called a microtask later, because the caller of `placeOf` must not be called back while that call runs.
     queueMicrotask(this.#events.onMoved);
   }
 

@@ -96,7 +96,8 @@ export class ChannelTable {
 
   /** Subscribes and unsubscribes until the link matches the wanted channels. */
   async #follow(channel: ConnectionChannel): Promise<void> {
-    // A microtask later: the link may fail at once, and `add` must return its promise before `onReady` or a rejection reaches the caller.
+    // The loop starts a microtask later: the link may fail at once, and `add` must return its promise before `onReady` or a rejection
+    // reaches the caller.
     await null;
     for (;;) {
       const { member, phase, name } = channel;

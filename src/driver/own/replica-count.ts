@@ -33,7 +33,7 @@ export class ReplicaCount {
   /** Whether any replica was ever connected. */
   #hadAny = false;
   /**
-   * How many replicas acknowledged in time when some of them were last too slow; undefined while all keep up.
+   * How many replicas acknowledged in time on the last occasion when some of them were too slow; undefined while all keep up.
    */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 

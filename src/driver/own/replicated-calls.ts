@@ -49,8 +49,8 @@ interface Written extends WaitingCall, WantedReplicas {
 /** A call that comes while earlier calls wait for replicas is delayed no longer than this. */
 const ROUND_MS = 50;
 /**
- * A connection without an answer for this long after the time for the replicas is dead, though the kernel may not know it yet, or its
- * master was replaced.
+ * If no answer comes for this long after the time for the replicas is over, the connection is dead, though the kernel may not know it yet,
+ * or its master was replaced.
  */
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -224,8 +224,8 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Remembers and throws a refusal that is final for this user. Any other error of the server is left for the script behind this question
-   * to meet.
+   * Remembers and throws a refusal that is final for this user. Any other error of the server is ignored here: the script that follows this
+   * question gets it as well.
    */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
