@@ -3,7 +3,7 @@ import { UnavailableError } from "../errors.js";
 import { findHashes, type ScanPlace, type ScanStep } from "../protocol/finding-scripts.js";
 import type { Patience } from "../runtime/patience.js";
 
-/** How many keys a server reads in one step: a fraction of a millisecond. */
+/** How many keys a server reads in one step, which takes a fraction of a millisecond. */
 const KEYS_A_STEP = 200;
 /** 50 steps a second. */
 const STEP_EACH_MS = 20;
@@ -18,7 +18,7 @@ export class Scan {
   #left: number;
   #places: readonly ScanPlace[] = [];
   #nextMs = Number.NEGATIVE_INFINITY;
-  /** How many keys with names that are not UTF-8 the scan has met. */
+  /** How many keys the scan has met whose names are not UTF-8. */
   unreadable = 0;
 
   constructor(client: Client, maxKeys: number, patience: Patience) {

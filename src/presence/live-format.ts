@@ -67,7 +67,7 @@ export interface LiveText {
   readonly print: string;
 }
 
-/** Entries that fit into the rest of the text. */
+/** The entries that fit into what is left of the text's length. */
 class Entries {
   readonly texts: string[] = [];
   readonly prints: string[] = [];

@@ -14,7 +14,10 @@ import { BEATS_MISSED, type PresenceSettings, UNKNOWN_GROUP_MS } from "./presenc
 
 /** A client's report outlives the client, so that a dead holder can be named. */
 const KEEP_MS = 3_600_000;
-/** A beat is late by up to this share of its period. Otherwise clients that were started together would always report together. */
+/**
+ * Each beat is delayed at random, by up to this share of its period. Otherwise clients that were started together would always report
+ * together.
+ */
 const JITTER_SHARE = 0.2;
 /**
  * The time limit of a try, as a share of the period; and the pause from a failed try to the next. So a client stays "there" even if a beat

@@ -36,7 +36,7 @@ export interface Entrant {
   dismissed(error?: UnavailableError): void;
 }
 
-/** The acquisitions that are under way to one server, and those that wait for it. */
+/** The acquisitions that are under way to one server, and those that wait for room there. */
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
@@ -112,7 +112,7 @@ export class Admission {
   readonly #commands: Commands;
   /** Set if one server has all keys. */
   readonly #only: Room | undefined;
-  /** The rooms by place. */
+  /** The room of each server, by place. */
   readonly #rooms = new Map<string, Room>();
   /** The lanes by slot, so that acquisitions of one key keep their order when its slot moves to another server. */
   readonly #lanes = new Map<number, Lane>();

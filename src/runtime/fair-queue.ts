@@ -21,7 +21,7 @@ export interface FairWaiter {
 export interface Sighted {
   /** Just before the command that saw it was sent. */
   readonly sentAt: Instant;
-  /** How many times the connection had been lost by then. */
+  /** How many times the connection had been lost before that command was sent. */
   readonly resets: number;
 }
 

@@ -59,12 +59,12 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   silent: ReadonlySet<string> | undefined = undefined;
   /** The time just before its latest try. */
   sentAt: Instant;
-  /** How many times the connection had been lost by then; undefined: that try sent nothing. */
+  /** How many times the connection had been lost before that try; undefined: that try sent nothing. */
   resets: number | undefined = undefined;
   /** When that try is given up. This is later than `endMs` if the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
   readonly isAside: boolean;
-  /** The server that had its key by then. */
+  /** The server that had its key at that time. */
   server: Server | undefined = undefined;
   /**
    * The async context of each try. A timer or a message may cause a later try, and the spans of the Redis client should still belong to the

@@ -34,7 +34,7 @@ interface SentCommand {
   /** The server that had its key when it was sent. */
   readonly server: Server | undefined;
   readonly sentAt: Instant;
-  /** How many times the connection had been lost by then. */
+  /** How many times the connection had been lost before the command was sent. */
   readonly resets: number | undefined;
 }
 

@@ -127,7 +127,7 @@ export class Waiter extends Link {
     return true;
   }
 
-  /** True while it waits longer than its time. */
+  /** True while it waits on although its time is up. */
   get isInOvertime(): boolean {
     return this.#overtimeMs > 0;
   }

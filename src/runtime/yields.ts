@@ -9,7 +9,7 @@ const GROWTH = 4;
  * wait; yields do not grow during this time.
  */
 const USERS_STAY_MS = 10_000;
-/** A line earns one millisecond of yield in this time. */
+/** A line earns one millisecond of yield for each period of this length. */
 const EARNING_MS = 20;
 /** The most that a line can save: enough to grow from the shortest yield to the longest. */
 const MOST_SAVED_MS = 900;

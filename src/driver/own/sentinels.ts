@@ -241,7 +241,8 @@ class Sentinel {
 function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {
   if (!Array.isArray(address)) return undefined;
   const master = address.join(":");
-  // After a failover the name leads to the new master at once, while SENTINEL MASTER still describes the old one for a while.
+  // After a failover SENTINEL GET-MASTER-ADDR-BY-NAME names the new master at once, while SENTINEL MASTER still describes the old one for a
+  // while.
   const isMade = `${state.get("ip")}:${state.get("port")}` !== master;
   const isFailingOver = !isMade && (state.get("flags") ?? "").includes("failover_in_progress");
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };

@@ -189,7 +189,7 @@ export class Subscriber {
   }
 
   #renewLater(): void {
-    // A connection that fails leads here once through `#onEnd` and once for each subscription that waited for the connection.
+    // When a connection fails, this function is called once by `#onEnd` and once for each subscription that waited for the connection.
     if (this.#lost.size === 0 || this.#retry !== undefined || this.#closing !== undefined) return;
     const delayMs = this.#listening.retryDelayMs(Math.max(1, this.#failures));
     // Without a delay no connection is opened until the next `subscribe`, which tries again for all channels.
