@@ -21,7 +21,7 @@ export interface Driver {
   placeOf?(key: string): string;
   /**
    * Calls back whenever `placeOf` may answer differently for some keys: a slot has moved, or another server is the master. By then
-   * `placeOf` names the new server. Absent if one server has all keys and never changes, or if the client does not report such changes.
+   * `placeOf` names the new server. Absent if one server has all keys and never changes, or if the client does not report this.
    * @returns a function that removes the callback. Safe twice
    */
   onMoved?(moved: () => void): () => void;
@@ -48,19 +48,19 @@ export interface Driver {
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
    * Runs a script without keys on each master, and returns the answers of all masters. If one server has all keys, the list has one answer.
-   * Never returns only some of the answers. Rejects as `run` does, also when one master refuses or cannot be reached, or when the masters
-   * that answered do not have all slots of the cluster by their own tables. A master may run the script more than once, so the script may
-   * only read. Absent if the client cannot ask each master.
+   * Returns all answers or rejects. Rejects as `run` does, also when one master refuses or cannot be reached, or when the masters that
+   * answered do not have all slots of the cluster by their own tables. A master may run the script more than once, so the script may only
+   * read. Absent if the client cannot ask each master.
    */
   everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
   /**
    * Listens to a channel. All channels share extra connections, which are opened at first use. `onReady` is called when messages begin to
-   * arrive: once at first, and again after each reconnect, because messages may have been missed. Resolves when messages begin to arrive;
-   * after a rejection nothing stays subscribed.
+   * arrive, and again after each reconnect, as messages may have been missed. Resolves when messages begin to arrive; after a rejection
+   * nothing stays subscribed.
    *
    * A channel has one listener, which the caller shares: a second `subscribe` of the same channel replaces the first. From then on the
    * first subscription may or may not get messages, its promise may be rejected, and unsubscribing it changes nothing.
-   * @param family whether to hear the messages of `PUBLISH` or those of `SPUBLISH`. Default: classic
+   * @param family the messages of `PUBLISH`, or those of `SPUBLISH`. Default: classic
    */
   subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe>;
   /**

@@ -19,7 +19,7 @@ export interface FindLocksOptions {
   readonly limit?: number;
   /** A scan ends after about this many keys, counted over all servers. Default: 1 000 000. */
   readonly maxKeys?: number;
-  /** Ends the search; the loop rejects with the signal's reason. */
+  /** Ends the search: the loop rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -5,9 +5,9 @@ import type { LockSource } from "./finding-options.js";
 export interface ClientRef {
   /** The first part of the names of its holders. */
   readonly id: string;
-  /** The name of its program; "" if the client does not report it. */
+  /** The name of its program; "" if not reported. */
   readonly app: string;
-  /** The name of its machine, null if the client does not report it; and its process number there. */
+  /** The name of its machine (null if not reported), and its process number there. */
   readonly host: string | null;
   readonly pid: number | null;
   /** `gone`: it has not reported for longer than three times its period. */
@@ -34,7 +34,7 @@ export interface ListedHolder {
   readonly sinceMs: number | null;
   /** Whether the watchdog renews it; null if presence does not know, and for permits that never return by themselves. */
   readonly renewed: boolean | null;
-  /** The note that its caller gave; null if there is none. */
+  /** The note that its caller gave, or null. */
   readonly note: string | null;
   /** For permits only: they never return by themselves, as they have no lease or belong to a plain semaphore. */
   readonly permanent?: true;
@@ -54,7 +54,7 @@ export interface ListedWaiter {
   readonly client: ClientRef | null;
   /** For how many milliseconds it has waited; null if presence does not know. */
   readonly forMs: number | null;
-  /** The note that its caller gave; null if there is none. */
+  /** The note that its caller gave, or null. */
   readonly note: string | null;
 }
 
@@ -73,7 +73,7 @@ export interface ListedLock {
   readonly ttlMs: number;
   /** The latest fencing token; null when none was issued. */
   readonly token: bigint | null;
-  /** The sources that had named the lock by the time it was listed. */
+  /** The sources that had named it before it was listed. */
   readonly sources: readonly LockSource[];
   readonly holders: readonly ListedHolder[];
   /**
@@ -84,7 +84,7 @@ export interface ListedLock {
   readonly waiting: readonly ListedWaiter[];
   /**
    * How many stored holders and queue entries are not in the lists. Each list has up to 1,000 entries. A queue of more than 10,000 is not
-   * listed at all. If there are more holders, the listed ones are a random choice.
+   * listed. Which holders are listed is random.
    */
   readonly more: { readonly holders: number; readonly waiting: number };
   /** How many permits a semaphore has available, or the count of a latch. Absent for other kinds. */

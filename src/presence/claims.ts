@@ -31,7 +31,7 @@ export interface PresentHold {
   readonly capped: boolean;
   /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
-  /** The note that the program gave; null if there is none. */
+  /** The note that the program gave, or null. */
   readonly note: string | null;
   /** For leased permits: the first 16 digits of each id, for at most 64 ids. */
   readonly ids: readonly string[];
@@ -43,7 +43,7 @@ export interface PresentWait {
   readonly kind: string;
   /** Milliseconds since the call. */
   readonly ageMs: number;
-  /** The note that the program gave for the hold that it wants; null if there is none. */
+  /** The note of the program for the hold that it wants, or null. */
   readonly note: string | null;
 }
 

@@ -5,7 +5,7 @@ import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../driv
 /** A promise that every driver keeps. */
 export interface ConformanceCase {
   readonly name: string;
-  /** An ability that the harness must have; without it the case does not apply. */
+  /** An ability without which the case does not apply. */
   readonly needs: readonly ConformanceAbility[];
   run(harness: ConformanceHarness): Promise<void>;
 }
@@ -26,9 +26,9 @@ export type ConformanceAbility =
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
-  /** The family of the messages that the cases publish. Default: classic. */
+  /** The family of the published messages. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether `PUBLISH` returns the number of all listeners. False in a cluster, where each server counts only its own listeners. */
+  /** Whether `PUBLISH` returns the number of all listeners. False in a cluster, where a server counts only its own. */
   readonly countsReceivers?: true;
   /** Whether calls reach the server in the order in which they were made. False with a pool of connections. */
   readonly keepsOrder?: true;
@@ -40,11 +40,11 @@ export interface ConformanceHarness {
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */
   cutSubscriber?(driver: Driver): Promise<void>;
-  /** Ends for good the client on which this driver runs scripts, as the client's owner would. Resolves when the client has ended. */
+  /** Ends this driver's script client for good, as its owner would. Resolves when the client has ended. */
   endClient?(driver: Driver): Promise<void>;
   /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
-  /** Gives an existing key to another server. Resolves when all servers know that the key has moved. */
+  /** Gives an existing key to another server. Resolves when all servers know its new server. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;

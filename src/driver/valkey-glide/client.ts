@@ -40,8 +40,8 @@ export type ValkeyGlideRoute = "allPrimaries" | { readonly type: "primarySlotKey
 /** Options beside the client. */
 export interface ValkeyGlideOptions<Client> {
   /**
-   * A second client, of the same kind, with which only this driver listens. It must be made with the options of the first client and
-   * `defaultDecoder: Decoder.Bytes`. The caller closes it, after holdfast.
+   * A second client, of the same kind, with which only this driver listens. Made with the options of the first client and `defaultDecoder:
+   * Decoder.Bytes`. The caller closes it, after holdfast.
    */
   readonly subscriber: Client;
 }
