@@ -46,9 +46,7 @@ export function activityOf(client: Client, look: Look, acquired: number, counted
   };
 }
 
-/**
- * The client lists its stays in the order in which their calls began, so the first stays are the oldest, apart from stays that waited.
- */
+/** The client lists its stays in the order in which their calls began, so the first stays are the oldest, apart from stays that waited. */
 function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const found = new Longest<HeldNow>();
   const at = now(client.clock);

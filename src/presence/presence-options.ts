@@ -13,9 +13,7 @@ export interface PresenceOptions {
    * Labels that help to find the process: pod, region, version. At most 16, with keys of 32 and values of 128 characters. Default: none.
    */
   readonly labels?: Readonly<Record<string, string>>;
-  /**
-   * The group: its clients see each other. Letters, digits, `_`, `.` and `-`, at most 64. Default: `default`.
-   */
+  /** The group: its clients see each other. Letters, digits, `_`, `.` and `-`, at most 64. Default: `default`. */
   readonly group?: string;
   /** The pause between two reports, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
   readonly everyMs?: number;

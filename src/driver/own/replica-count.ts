@@ -32,9 +32,7 @@ export class ReplicaCount {
   #expected = 0;
   /** Whether any replica was ever connected. */
   #hadAny = false;
-  /**
-   * How many replicas acknowledged in time on the last occasion when some of them were too slow; undefined while all keep up.
-   */
+  /** How many replicas acknowledged in time on the last occasion when some of them were too slow; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {

@@ -2,9 +2,7 @@ import { inUrl } from "../addresses.js";
 import { assertShape } from "../shape.js";
 import { hiddenOf, TESTED } from "./unofficial.js";
 
-/**
- * What the adapter uses of GLIDE's `GlideClient`. A structural type, so that nothing of GLIDE is imported.
- */
+/** What the adapter uses of GLIDE's `GlideClient`. A structural type, so that nothing of GLIDE is imported. */
 export interface ValkeyGlideClient {
   customCommand(args: string[], options?: { decoder?: Bytes }): Promise<unknown>;
   subscribeLazy(channels: Iterable<string>): Promise<unknown>;
