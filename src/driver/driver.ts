@@ -34,7 +34,7 @@ export interface Driver {
    * Runs a script: `EVALSHA`, and `EVAL` if the server does not know the script. Calls made in order reach the server in order while the
    * connection holds.
    *
-   * Rejects with {@link ServerReplyError} when the server answered with an error, in which case the script did not run to its end; with
+   * Rejects with {@link ServerReplyError} when the server answered with an error; the script then did not run to its end. Rejects with
    * {@link DriverClosedError} when the script was not sent and never will be. After any other error the outcome is unknown. May never
    * settle while the Redis client may still reach the server: callers bound the time themselves. They then set `ticket.givenUp`, and the
    * adapter starts nothing more for the call.

@@ -20,8 +20,8 @@ const KEEP_MS = 3_600_000;
  */
 const JITTER_SHARE = 0.2;
 /**
- * The time limit of a try, as a share of the period; and the pause from a failed try to the next. So a client stays "there" even if a beat
- * is late, then the connection is lost for a whole period, and then a try is slow: together these take less than three periods.
+ * The time limit of a try, as a share of the period; and the pause from a failed try to the next. So a client stays "there" through a late
+ * beat, a connection that is lost for a whole period, and a slow try: together these take less than three periods.
  */
 const TRY_SHARE = 0.5;
 

@@ -31,8 +31,8 @@ export interface LineHearer {
 
 /**
  * The channels that a line listens to. All waiters hear the common channel of the awaited thing. A client that waits in a queue in Redis
- * listens to its own channel instead; it also listens to the common channel while a holder that does not look into the queue may free the
- * lock.
+ * listens to its own channel instead. It also listens to the common channel while the lock may be freed by a holder that does not look into
+ * the queue.
  */
 export class LineEars {
   /** The common channel. It announces all releases; for a lock with a queue, only the releases that do not look into the queue. */
@@ -44,8 +44,8 @@ export class LineEars {
   /** The client's place in the queue, by the newest answer; undefined before there is one. Set by the ears. */
   place: WaitingPlace | undefined;
   /**
-   * For a line with its own channel: when it should also listen to the common channel, as the first waiter for permits does, or try again
-   * to do so. On the monotonic clock.
+   * For a line with its own channel: when it should also listen to the common channel, or try again to do so. The first waiter for permits
+   * listens to both. On the monotonic clock.
    */
   #hearsAllFromMs = Number.POSITIVE_INFINITY;
   /** Whether a question may have put the client into the queue for permits. */

@@ -35,7 +35,7 @@ export class Waiter extends Link {
   readonly #endMs: number;
   /** Whether the call knows that what it wants was taken at some time since it began. */
   isTold = false;
-  /** How long it waits for that knowledge after its time is up; 0 while its time is not up, or if it knew by then. */
+  /** How long it waits for that knowledge after its time is up. 0 if its time is not up, or if it knew in time. */
   #overtimeMs = 0;
   /** Whether it belongs to a running body, which `close` lets continue for `graceMs`. */
   inBody = false;
@@ -117,8 +117,8 @@ export class Waiter extends Link {
   }
 
   /**
-   * Its time is up, and it was not told whether what it wants is taken: it waits this much longer for that. @returns false if it has waited
-   * longer before, or still has time
+   * Its time is up, and it does not know whether what it wants is taken. It waits this much longer to be told. @returns false if it has
+   * waited longer before, or still has time
    */
   waitOn(ms: number): boolean {
     const leftMs = this.#leftMs();

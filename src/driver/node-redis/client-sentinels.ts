@@ -25,8 +25,8 @@ const NO_SERVER: object = {
 };
 
 /**
- * The Sentinels of a client of node-redis, on connections of our own: the client asks one of them at a time, and does not tell of a
- * failover in progress.
+ * The Sentinels of a client of node-redis, on connections of our own: the client asks one of them at a time, and does not report a failover
+ * in progress.
  */
 export class ClientSentinels {
   readonly #redis: NodeRedisSentinel;

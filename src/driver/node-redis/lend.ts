@@ -30,7 +30,7 @@ function lendOfPool(pool: NodeRedisPool): Lend {
 
 /**
  * While one call uses the master's client, node-redis lets further calls share it. While no call uses it, each new call asks for a client
- * of its own, and a call that has none yet waits for all calls that have one, even for later calls. So each call waits here until the
+ * of its own. A call that has no client yet waits for all calls that have one, even for later calls. So each call waits here until the
  * previous call has a client, which keeps the calls in order.
  */
 function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {

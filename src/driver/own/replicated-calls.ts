@@ -49,8 +49,8 @@ interface Written extends WaitingCall, WantedReplicas {
 /** A call that comes while earlier calls wait for replicas is delayed no longer than this. */
 const ROUND_MS = 50;
 /**
- * If no answer comes for this long after the time for the replicas is over, the connection is dead, though the kernel may not know it yet,
- * or its master was replaced.
+ * If no answer comes for this long after the time for the replicas is over, the connection is dead, perhaps unnoticed by the kernel, or its
+ * master was replaced.
  */
 const ANSWER_TIMEOUT_MS = 5_000;
 
