@@ -163,7 +163,7 @@ export const channelCases: readonly ConformanceCase[] = [
     },
   ),
 
-  conformanceCase("is subscribed only while the channel has a listener", ["count-receivers"], async (stage) => {
+  conformanceCase("is subscribed only while a listener is there", ["count-receivers"], async (stage) => {
     const driver = await stage.connect();
     const channel = stage.channel("one");
     const leave = await stage.listen(driver, channel, new Recorder());
