@@ -67,7 +67,7 @@ export interface LiveText {
   readonly print: string;
 }
 
-/** The entries that fit into what is left of the text's length. */
+/** The entries that still fit into the text. */
 class Entries {
   readonly texts: string[] = [];
   readonly prints: string[] = [];

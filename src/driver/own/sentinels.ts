@@ -117,8 +117,8 @@ export class Sentinels {
 }
 
 /**
- * Among answers with the highest epoch, one that reports a failover counts first: that Sentinel leads the failover and knows more than the
- * others.
+ * Among answers with the highest epoch, an answer that reports a failover counts first: that Sentinel leads the failover and knows more
+ * than the others.
  */
 function latestOf(words: readonly Word[]): Word | undefined {
   const epoch = Math.max(...words.map((word) => word.epoch));
