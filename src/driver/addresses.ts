@@ -11,14 +11,14 @@ export type AddressMap =
   | null
   | undefined;
 
-/** The address at which the caller's client would reach a server. It gets "host:port" as a server has announced it. */
+/** The address at which the caller's client would reach a server. A function as `map` gets "host:port" as the server has announced it. */
 export function addressOf(announced: string, map: AddressMap): Address {
   const known = typeof map === "function" ? map(announced) : map?.[announced];
   const at = announced.lastIndexOf(":");
   return known ?? { host: announced.slice(0, at), port: Number(announced.slice(at + 1)) };
 }
 
-/** As in a URL, where brackets enclose an IPv6 address. */
+/** "host:port" as a URL writes it, with brackets around an IPv6 address. */
 export function inUrl(host = "localhost", port = 6379): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -10,8 +10,8 @@ export interface AskedMaster {
 }
 
 /**
- * Asks all masters at once, and keeps at the ticket the masters that have not answered. Rejects with the first failure. The failure names
- * its server, unless it is the server's own error.
+ * Asks all masters at once. `ticket.silent` has the masters that have not answered yet. Rejects with the first failure. An error of the
+ * server itself is passed on unchanged; any other failure gets the server's name.
  */
 export function askEach(
   masters: readonly AskedMaster[],

@@ -17,9 +17,9 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly notOpen: string | undefined;
   /** As {@link Driver.lookForMoves}. Not called any more after `close`. */
   readonly lookForMoves?: () => Promise<void>;
-  /** Settles when the client leads to the right server; undefined while it does. Asked before each script. */
+  /** Settles when the client is connected to the right server; undefined while it is. The driver looks at this before it sends a script. */
   readonly reached?: () => Promise<void> | undefined;
-  /** Settles when it is known where connections of our own must lead; undefined once that is known. */
+  /** Settles when the driver knows to which server it must open its own connections; undefined once it knows. */
   readonly met?: () => Promise<unknown> | undefined;
   /** The servers of a cluster by slot, where the client knows them. The driver then does not need the client's `placeOf`. */
   readonly slots?: Slots;
@@ -40,7 +40,7 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   open(server: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection;
   /** Runs scripts and waits for replicas on connections of our own. Undefined if these connections cannot send commands. */
   readonly calls?: MasterCalls;
-  /** Detaches from the client, after all connections that listen for it were closed. Called once. */
+  /** Detaches from the client. The driver closes its own connections first. Called once. */
   close(): Promise<void>;
 }
 
@@ -53,7 +53,10 @@ export interface MasterAnswers {
 
 /** The callbacks by which a client informs its driver. */
 export interface ClientEvents {
-  /** A connection was lost, to this server or to any. The next server there need not know the same scripts. */
+  /**
+   * A connection was lost: the connection to this server, or any connection if no server is named. The server that answers there next may
+   * not know the same scripts.
+   */
   onLost(server?: string): void;
   /** Some keys have moved. `placeOf` already names their new places. */
   onMoved(): void;

@@ -15,26 +15,26 @@ export interface Driver {
   /** Why there is no connection at present, if the Redis client says; undefined while there is a connection. */
   readonly outage?: Error | undefined;
   /**
-   * Names the server that has a key at present, as each server has its own clock. If the client does not tell the server, this is the
+   * Names the server that has a key at present, as each server has its own clock. If the client does not reveal the server, returns the
    * number of the slot. Absent if one server has all keys and never changes.
    */
   placeOf?(key: string): string;
   /**
    * Calls back whenever `placeOf` may answer differently for some keys: a slot has moved, or another server is the master. By then
-   * `placeOf` names the new server. Absent if one server has all keys and never changes, or the client does not tell.
-   * @returns a function that ends the calls. Safe twice
+   * `placeOf` names the new server. Absent if one server has all keys and never changes, or if the client does not report this.
+   * @returns a function that removes the callback. Safe twice
    */
   onMoved?(moved: () => void): () => void;
   /**
    * Asks the servers whether keys have moved, and runs the callbacks of `onMoved` if so: a client that sends nothing to a slot gets no
-   * redirection when it moves. Never rejects. Absent if the client is told anyway.
+   * redirection when it moves. Never rejects. Absent if the client learns of moves anyway.
    */
   lookForMoves?(): Promise<void>;
   /**
    * Runs a script: `EVALSHA`, and `EVAL` if the server does not know the script. Calls made in order reach the server in order while the
    * connection holds.
    *
-   * Rejects with {@link ServerReplyError} when the server answered with an error, in which case the script did not run to its end; with
+   * Rejects with {@link ServerReplyError} when the server answered with an error; the script then did not run to its end. Rejects with
    * {@link DriverClosedError} when the script was not sent and never will be. After any other error the outcome is unknown. May never
    * settle while the Redis client may still reach the server: callers bound the time themselves. They then set `ticket.givenUp`, and the
    * adapter starts nothing more for the call.
@@ -42,30 +42,30 @@ export interface Driver {
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
   /**
    * Runs a script as `run` does, then waits until replicas have the script's writes. Each master has an extra connection for this, as Redis
-   * counts only the writes of the asking connection. Calls of one turn share one `WAIT`. Also rejects with {@link WaitRefusedError}. Absent
-   * if the client offers no such connection.
+   * counts only the writes of the asking connection. Calls of one event-loop turn share one `WAIT`. Also rejects with {@link
+   * WaitRefusedError}. Absent if the client offers no such connection.
    */
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
-   * Runs a script without keys on each master, and returns the answers of all masters. If one server has all keys, that is a list of one.
-   * Never returns a part: rejects as `run` does, also when one master refuses or cannot be reached, or when the masters that answered do
-   * not have all slots of the cluster, by their own tables. A master may run the script more than once, so the script may only read. Absent
-   * if the client cannot ask each master.
+   * Runs a script without keys on each master, and returns the answers of all masters. If one server has all keys, the list has one answer.
+   * Returns all answers or rejects. Rejects as `run` does, also when one master refuses or cannot be reached, or when the masters that
+   * answered do not have all slots of the cluster by their own tables. A master may run the script more than once, so the script may only
+   * read. Absent if the client cannot ask each master.
    */
   everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
   /**
-   * Listens to a channel. All channels share extra connections, which are opened at first use. `onReady` is called whenever messages begin
-   * to arrive: first once, then after each reconnect, as messages may have been missed. Resolves when the listening began; a rejection
-   * leaves nothing behind.
+   * Listens to a channel. All channels share extra connections, which are opened at first use. `onReady` is called when messages begin to
+   * arrive, and again after each reconnect, as messages may have been missed. Resolves when messages begin to arrive; after a rejection
+   * nothing stays subscribed.
    *
    * A channel has one listener, which the caller shares: a second `subscribe` of the same channel replaces the first. From then on the
-   * first subscription may hear messages or not, its promise may be rejected, and unsubscribing it changes nothing.
-   * @param family which messages: those of `PUBLISH` or those of `SPUBLISH`. Default: classic
+   * first subscription may or may not get messages, its promise may be rejected, and unsubscribing it changes nothing.
+   * @param family the messages of `PUBLISH`, or those of `SPUBLISH`. Default: classic
    */
   subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe>;
   /**
    * Closes the connections that the driver opened itself, never the client that it was given. Later calls reject with {@link
-   * DriverClosedError}. Safe twice; settles in bounded time even when the server is gone.
+   * DriverClosedError}. May be called twice; settles in bounded time even when the server is gone.
    */
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ export type PubSubFamily = "classic" | "sharded";
 export interface ReplicaDemand {
   /** `connected`: as many as are connected, perhaps none. `majority` and `all` demand at least one. */
   readonly replicas: number | "majority" | "all" | "connected";
-  /** How long to wait for them, in milliseconds. */
+  /** How long to wait for these replicas, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -107,7 +107,7 @@ export interface MasterReply {
 export interface Ticket {
   /** Set once the caller no longer waits for the answer: no further try of this call may begin. */
   givenUp: boolean;
-  /** The masters that have not answered {@link Driver.everywhere} yet, if the adapter tells: an error names them. */
+  /** The masters that have not answered {@link Driver.everywhere} yet, if the adapter reports them; an error names them. */
   silent?: ReadonlySet<string> | undefined;
 }
 
@@ -116,7 +116,7 @@ export interface ChannelListener {
   onReady(): void;
 }
 
-/** Stops listening. Resolves once the server has confirmed, or its connection is gone. Safe twice. */
+/** Stops listening. Resolves once the server has confirmed the end, or the connection is gone. Safe twice. */
 export type Unsubscribe = () => Promise<void>;
 
 /**
@@ -124,7 +124,7 @@ export type Unsubscribe = () => Promise<void>;
  * @user_script:21: @user_script: 21: -READONLY …`. A script gets the second half from `redis.pcall`.
  */
 const WRAPPING = /^(?:ERR Error running script \(call to f_\w+\): @\w+:\d+: )?(?:@user_script: \d+: -?)?/;
-/** From 7.0 on the place in the script comes last: `READONLY … script: <sha1>, on @user_script:21.` */
+/** From 7.0 on the error comes first and its place in the script last: `READONLY … script: <sha1>, on @user_script:21.` */
 const FROM_SCRIPT = /^ERR Error running script |@user_script:/;
 const CODE = /^[A-Z][A-Z0-9]*\b/;
 

@@ -1,10 +1,10 @@
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { ServerReplyError, type Ticket } from "./driver.js";
 
-/** With the text of the script, or with its SHA-1. */
+/** EVAL sends the text of the script, EVALSHA its SHA-1. */
 export type ScriptCommand = "EVAL" | "EVALSHA";
 
-/** What sends scripts to a server. */
+/** Sends scripts to a server. */
 export interface ScriptSender {
   /** Rejects as the Redis client does. */
   send(command: ScriptCommand, call: ScriptCall, ticket: Ticket): Promise<RawReply>;
@@ -15,29 +15,29 @@ export function wordsOf(command: ScriptCommand, { script, keys, args }: ScriptCa
   return [command, command === "EVAL" ? script.lua : script.sha1, String(keys.length), ...keys, ...args];
 }
 
-/** Which scripts the servers know. The text goes along only the first time. */
+/** Which scripts the servers know. A script's text is sent only the first time. */
 export class KnownScripts {
   readonly #toError: (failure: unknown) => unknown;
-  /** The SHA-1 of those that went in full to a server since its connection was made. */
+  /** For each server, the SHA-1 of the scripts whose text was sent since the connection was made. */
   readonly #known = new Map<string, Set<string>>();
-  /** The servers that run scripts and have no EVALSHA for this user: each call to them goes in full until their connection is lost. */
+  /** The servers that refuse EVALSHA to this user but run EVAL: each call sends the full text until the connection is lost. */
   readonly #inFull = new Set<string>();
   #closed = false;
 
-  /** @param toError makes an error of the server of what the Redis client rejects with, where it is one */
+  /** @param toError turns a rejection of the Redis client into an error of the server, if the server has answered with an error */
   constructor(toError: (failure: unknown) => unknown) {
     this.#toError = toError;
   }
 
   /**
-   * Runs a script. Sends it again with its text, unless the caller has given the call up, after a NOSCRIPT and where EVALSHA is refused: by an
-   * ACL, by `rename-command`, by a proxy.
+   * Runs a script. Sends the script again with its text after a NOSCRIPT, or if an ACL, `rename-command` or a proxy refuses EVALSHA, unless
+   * the caller has given the call up.
    */
   run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
     const { sha1 } = call.script;
     const known = this.#known.get(server) ?? new Set();
     this.#known.set(server, known);
-    // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
+    // The first call sends the full text. EVALSHA could get a NOSCRIPT, and later calls would then overtake this one.
     const command = known.has(sha1) && !this.#inFull.has(server) ? "EVALSHA" : "EVAL";
     known.add(sha1);
     return sender.send(command, call, ticket).then(assertRun, (failure: unknown) => {
@@ -52,12 +52,12 @@ export class KnownScripts {
     });
   }
 
-  /** From now on a NOSCRIPT rejects: nothing is sent again. */
+  /** From now on a NOSCRIPT rejects the call, and the script is not sent again. */
   close(): void {
     this.#closed = true;
   }
 
-  /** The connection to a server was lost, or to any: the next server there need not be the one before. */
+  /** The connection to this server was lost, or all connections if no server is named. The next connection may lead to another server. */
   forget(server?: string): void {
     if (server === undefined) {
       this.#known.clear();
@@ -69,16 +69,16 @@ export class KnownScripts {
   }
 }
 
-/** No script of ours answers with the word that Redis has for a command of a transaction. */
+/** "QUEUED" is the answer to a command inside MULTI; no script of ours returns it. */
 function assertRun(reply: RawReply): RawReply {
   if (reply !== "QUEUED") return reply;
   throw new Error(
     "a MULTI is open on the connection of the Redis client: the script was queued, and runs with EXEC. Give holdfast a client of its own, " +
-      "as its duplicate() makes one",
+      "made with duplicate()",
   );
 }
 
-/** Whether a server has refused the command, in whatever words, and not something that a script has sent. */
+/** Whether the server refused EVALSHA itself, in any wording, and not a command that a script sent. */
 function refusesDigests({ message, fromScript }: ServerReplyError): boolean {
   return !fromScript && /\bevalsha\b/i.test(message);
 }

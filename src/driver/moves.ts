@@ -27,7 +27,7 @@ export class SlotMoves {
   /** The nodes that have not answered yet. */
   readonly #asked = new WeakSet<object>();
 
-  /** @param moved is called when some slots have */
+  /** @param moved is called when some slots have other masters */
   constructor(moved: () => void) {
     this.#moved = moved;
   }

@@ -142,7 +142,7 @@ export class ScriptDriver implements Driver {
     assertWanted(ticket);
     this.#assertOpen();
     try {
-      // With the script's text: if one master has forgotten the script, the others need not be asked again.
+      // EVAL sends the script's text: if one master has forgotten the script, the others need not be asked again.
       const commands = [NODES, wordsOf("EVAL", call)];
       const answers = (await this.#client.everywhere?.(commands, ticket)) ?? [];
       if (answers.length === 0) throw new Error("no master of the cluster is known yet");

@@ -1,17 +1,17 @@
 const SLOTS = 16_384;
 
-/** A line in which a node describes a node, perhaps itself. */
+/** What one line of `CLUSTER NODES` says about a node. */
 interface NodeView {
   readonly id: string;
   readonly address: string;
   readonly flags: readonly string[];
-  /** How many slots it has. */
+  /** How many slots the node has. */
   readonly slots: number;
 }
 
 /**
- * Throws unless the masters that have answered have all slots, by the table of each of them. The client's list may lack a failed master, or
- * may name a former master that is a replica by now.
+ * Throws unless the masters that have answered have all slots, according to the table of each of these masters. The client's list may lack
+ * a failed master, or may name a former master that is a replica by now.
  * @param views the answer of each master to `CLUSTER NODES`
  */
 export function assertWhole(views: readonly string[]): void {

@@ -4,9 +4,9 @@ import type { Driver } from "./driver.js";
 const OPTIONAL = ["placeOf", "onMoved", "lookForMoves", "runReplicated", "everywhere"] as const;
 
 /**
- * The driver as an object without private fields. A caller may wrap it in a `Proxy`, or in an object that has it as its prototype: their
- * methods run on another `this` than the driver. A copy by `{ ...driver }` freezes `resets` and `outage`, so a wrapper made in this way
- * passes these two on by getters.
+ * The driver as an object without private fields. A caller may wrap it in a `Proxy`, or use it as the prototype of an object. Methods then
+ * run with another `this`, which has no private fields. A copy by `{ ...driver }` freezes `resets` and `outage`, so a wrapper made in this
+ * way passes these two on by getters.
  */
 export function wrappable(driver: Driver): Driver {
   const methods: Partial<Record<(typeof OPTIONAL)[number], unknown>> = {};

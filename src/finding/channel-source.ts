@@ -6,8 +6,8 @@ import type { Patience } from "../runtime/patience.js";
 /** The listeners on the channels of a key. */
 export interface Heard {
   /**
-   * How many connections listen, at least. Some connections listen both to the channel of one client and to the channel of all clients, and
-   * no answer tells which: the higher of the two numbers counts.
+   * How many connections listen, at least. Some connections listen both to the channel of one client and to the channel of all clients.
+   * Redis does not tell which, so the higher of the two numbers counts.
    */
   readonly listeners: number;
   readonly of: ChannelReading["of"];

@@ -9,8 +9,8 @@ export interface LockSearch extends AsyncIterable<ListedLock> {
 }
 
 /**
- * Lists locks, each once, ordered by key within a page. Keeps the answers of presence and the channels in memory, and the listed keys if it
- * scans.
+ * Lists locks, each once, ordered by key within a page. Keeps the reports of presence and the list of channels in memory, and also the
+ * listed keys if it scans.
  * @throws TypeError if the driver does not reach all servers that a source has to ask
  */
 export function findLocks(client: Client, settings: FindSettings): LockSearch {

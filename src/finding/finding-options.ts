@@ -11,19 +11,19 @@ export interface FindLocksOptions {
    * `["presence"]`.
    */
   readonly sources?: readonly LockSource[];
-  /** Whose presence to read. Default: the group of this client's presence, else `default`. */
+  /** The group whose presence is read. Default: the group of this client's presence, else `default`. */
   readonly group?: string;
-  /** A glob that names have to fit: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
+  /** A glob that names must match: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
   readonly match?: string;
   /** How many locks to list at most. Default: all. */
   readonly limit?: number;
-  /** After about how many keys a scan ends, over all servers. Default: 1 000 000. */
+  /** A scan ends after about this many keys, counted over all servers. Default: 1 000 000. */
   readonly maxKeys?: number;
-  /** Ends the search with its reason. */
+  /** Ends the search: the loop rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** The same with every default filled in. */
+/** The options with every default filled in. */
 export interface FindSettings {
   readonly sources: readonly LockSource[];
   readonly group: string | undefined;
@@ -37,7 +37,7 @@ const ALL: readonly LockSource[] = ["presence", "channels", "scan"];
 const MOST = 1_000_000_000;
 /** At 50 steps a second of 200 keys each, the search spends less than two minutes on one server. */
 const MOST_KEYS = 1_000_000;
-/** A pattern is checked against a name in steps: about thirty places of the pattern and one character of the name make one step. */
+/** Matching takes steps: one step compares about thirty places of the pattern with one character of the name. */
 const LONGEST_MATCH = 1_000;
 
 const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {

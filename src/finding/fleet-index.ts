@@ -19,7 +19,10 @@ interface ToldOfKey {
 
 const NOTHING: ToldOfKey = { holds: [], waits: [] };
 
-/** The reports of all clients, by client and by key: as large as the fleet, with some hundred holds and waits of each client. */
+/**
+ * The reports of all clients, by client and by key. Its size grows with the fleet: each client reports at most a few hundred holds and
+ * waits.
+ */
 export class FleetIndex {
   readonly #clients = new Map<string, ClientRef>();
   readonly #told = new Map<string, ToldOfKey>();

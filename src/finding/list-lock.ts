@@ -16,10 +16,10 @@ export interface Findings {
   readonly name: string;
   readonly record: FoundRecord;
   readonly fleet: Pick<FleetIndex, "client" | "told">;
-  /** The listeners on its channels; undefined if the channels were not asked, or have no listener. */
+  /** The listeners on its channels; undefined if the servers were not asked for channels, or if no connection listens. */
   readonly heard: Heard | undefined;
   readonly sources: readonly LockSource[];
-  /** Whether the channels were asked. */
+  /** Whether the servers were asked for their channels. */
   readonly counting: boolean;
 }
 
@@ -35,7 +35,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
   const waiting = waitersIn(findings);
   const isQueuedFor = record.queue.length > 0 || record.waitingClients.length > 0;
   const isUsed = holders.length > 0 || isQueuedFor || waiting.some(isThere);
-  // The value of a semaphore or a latch is a number and does not name its users. Only its channel and its leases show them.
+  // The value of a semaphore or a latch is a number and does not name its users. Only its channel and its leases show whether it is in use.
   const isOut = (record.permits?.leases?.taken ?? 0) > 0;
   if (!isUsed && !isOut && (record.type !== "string" || heard === undefined)) return undefined;
   return withToken({
@@ -75,7 +75,7 @@ function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
     : undefined;
 }
 
-/** For locks whose key is absent at the moment, as waiters report them. */
+/** The kind of a lock whose key is absent at the moment, as its waiters report it. */
 function waitedKind(told: string | undefined): ListedLock["kind"] | undefined {
   if (told === undefined) return undefined;
   if (told === "read-lock" || told === "write-lock") return "read-write-lock";
@@ -101,10 +101,10 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
   });
 }
 
-/** The reports of clients about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
+/** The reports of clients about their holds of one lock. A lock may have thousands of holders, so each hold is read only once. */
 class HoldsByHolder {
   readonly #exact = new Map<string, ToldHold>();
-  /** By client and mode; null for a client that reports several. */
+  /** By client and mode; null if the client reports several such holds. */
   readonly #handedOn = new Map<string, ToldHold | null>();
 
   constructor(holds: readonly ToldHold[]) {
@@ -130,7 +130,7 @@ function clientIdIn(holder: string): string {
   return holder.slice(0, CLIENT_ID_LENGTH);
 }
 
-/** The numbers of a semaphore's permits, which its holders do not show. */
+/** How many permits a semaphore has and how many are out; the list of holders does not show this. */
 function permitCounts({
   permits,
 }: FoundRecord): Pick<ListedLock, "available" | "takenCount" | "permanentCount"> {
@@ -150,8 +150,8 @@ function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
     const start = id.slice(0, ID_DIGITS);
     out.set(start, [...(out.get(start) ?? []), id]);
   }
-  // The fleet begins with the clients heard from last. The holders begin with the client heard from longest ago: its permits may have
-  // leaked.
+  // The fleet lists the clients heard from last first. The holders begin with the client heard from longest ago, because its permits may
+  // have leaked.
   const holds = [...fleet.told(key).holds].sort((a, b) => b.client.lastSeenMs - a.client.lastSeenMs);
   return holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }
@@ -167,7 +167,7 @@ function permitHolder(
   out: ReadonlyMap<string, readonly string[]>,
   isWhole: boolean,
 ): ListedHolder | undefined {
-  // Permits that begin alike are left out.
+  // A report has only the first digits of an id, so ids with equal first digits are left out.
   const permitIds = ids.flatMap((start) => (out.get(start)?.length === 1 ? (out.get(start) ?? []) : []));
   const isLeased = kind === "permit-expirable-semaphore";
   // A client that is older, or has taken many permits at once, does not report all ids.

@@ -5,9 +5,9 @@ import type { LockSource } from "./finding-options.js";
 export interface ClientRef {
   /** The first part of the names of its holders. */
   readonly id: string;
-  /** The name of its program; "" if it does not tell. */
+  /** The name of its program; "" if not reported. */
   readonly app: string;
-  /** The name of its machine, and its process number there; null if it does not tell. */
+  /** The name of its machine (null if not reported), and its process number there. */
   readonly host: string | null;
   readonly pid: number | null;
   /** `gone`: it has not reported for longer than three times its period. */
@@ -24,17 +24,17 @@ export interface ListedHolder {
    * semaphore, which stores no holders: the client id.
    */
   readonly holder: string;
-  /** How often it holds it. */
+  /** The hold count, or the number of permits. */
   readonly count: number;
-  /** Whether the holder is of Redisson or holdfast, by the version of the UUID in its client id. */
+  /** Whether the holder belongs to Redisson or to holdfast, by the version of the UUID in its client id. */
   readonly by: "holdfast" | "jvm" | "other";
-  /** Its client; null if presence does not tell. */
+  /** Its client; null if presence does not know it. */
   readonly client: ClientRef | null;
-  /** For how many milliseconds it has held the lock; null if presence does not tell. */
+  /** For how many milliseconds it has held the lock; null if presence does not know. */
   readonly sinceMs: number | null;
-  /** Whether the watchdog renews it; null if presence does not tell, and for permits that never return by themselves. */
+  /** Whether the watchdog renews it; null if presence does not know, and for permits that never return by themselves. */
   readonly renewed: boolean | null;
-  /** The note of its caller; null without. */
+  /** The note that its caller gave, or null. */
   readonly note: string | null;
   /** For permits only: they never return by themselves, as they have no lease or belong to a plain semaphore. */
   readonly permanent?: true;
@@ -50,11 +50,11 @@ export interface ListedWaiter {
    * that only presence reports.
    */
   readonly holder: string | null;
-  /** Its client; null if presence does not tell. */
+  /** Its client; null if presence does not know it. */
   readonly client: ClientRef | null;
-  /** For how many milliseconds it has waited; null if presence does not tell. */
+  /** For how many milliseconds it has waited; null if presence does not know. */
   readonly forMs: number | null;
-  /** The note of its caller; null without. */
+  /** The note that its caller gave, or null. */
   readonly note: string | null;
 }
 
@@ -65,25 +65,26 @@ export interface ListedLock {
   /** The name that this client would use: the key, without the prefix if a `nameMapper` only puts a prefix before each name. */
   readonly name: string;
   /**
-   * For a lock the kind of `inspect`, otherwise the kind of events. If only its channel is known, a semaphore is a `semaphore`, even if its
-   * permits have leases.
+   * For a lock the kind that `inspect` returns, otherwise the kind that events name. If only its channel is known, a semaphore is a
+   * `semaphore`, even if its permits have leases.
    */
   readonly kind: StoredLockKind | "semaphore" | "permit-expirable-semaphore" | "count-down-latch";
   /** Milliseconds until it expires; -1 when its key has no TTL, -2 when the key is absent. */
   readonly ttlMs: number;
   /** The latest fencing token; null when none was issued. */
   readonly token: bigint | null;
-  /** The sources that had named it when it was listed. */
+  /** The sources that had named it before it was listed. */
   readonly sources: readonly LockSource[];
   readonly holders: readonly ListedHolder[];
   /**
-   * The queue, the next waiter first, and then the calls that presence reports, the longest wait first: calls for a lock without a queue,
-   * and the further calls of a client that is in the queue once. A dead client may stay in the queue until it is skipped.
+   * First the queue, the next waiter first; then the calls that only presence reports, the longest wait first. These are calls for a lock
+   * without a queue, and further calls of a client that has one place in the queue. A dead client may stay in the queue until it is
+   * skipped.
    */
   readonly waiting: readonly ListedWaiter[];
   /**
-   * How many stored holders and queue entries are not in the lists. The lists have up to 1,000 of each, and no entry of a queue with more
-   * than 10,000. Chance decides which holders are listed.
+   * How many stored holders and queue entries are not in the lists. Each list has up to 1,000 entries. A queue of more than 10,000 is not
+   * listed. Which holders are listed is random.
    */
   readonly more: { readonly holders: number; readonly waiting: number };
   /** How many permits a semaphore has available, or the count of a latch. Absent for other kinds. */

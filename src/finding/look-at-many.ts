@@ -8,10 +8,13 @@ import type { Patience } from "../runtime/patience.js";
 
 /** A script for more locks would block the server for too long. */
 const KEYS_A_COMMAND = 100;
-/** In a cluster most keys are sent one by one, as each slot is asked by itself. A single server gets one command after the other. */
+/**
+ * In a cluster most keys need a command of their own, because one command can only name keys of one slot. A single server gets one command
+ * after the other.
+ */
 const COMMANDS_AT_ONCE = 8;
 
-/** How the server refuses keys that a user may not access. The refusal of a command has other words. */
+/** How the server refuses keys that a user may not access. If it refuses the command itself, the words differ. */
 const FOREIGN_KEY = /^NOPERM .*\bkeys?\b/i;
 
 /**
@@ -46,9 +49,9 @@ export async function lookAtMany(
 }
 
 /**
- * Sends one command, and further commands for keys that it had no room for. If the server refuses, each key is sent by itself: one key of
- * another user, or a moving slot, fails the whole command.
- * @param withClients false for a user without a right to the key of the waiting clients: the lock is read without that key
+ * Sends one command, and further commands for the keys for which its answer had no room. If the server refuses, each key is sent by itself:
+ * one key of another user, or a moving slot, fails the whole command.
+ * @param withClients false if the user may not access the key of the waiting clients: the lock is then read without that key
  */
 async function lookAt(
   client: Client,

@@ -3,7 +3,7 @@ import { UnavailableError } from "../errors.js";
 import { findHashes, type ScanPlace, type ScanStep } from "../protocol/finding-scripts.js";
 import type { Patience } from "../runtime/patience.js";
 
-/** How many keys a server reads in one step: a fraction of a millisecond. */
+/** How many keys a server reads in one step, which takes a fraction of a millisecond. */
 const KEYS_A_STEP = 200;
 /** 50 steps a second. */
 const STEP_EACH_MS = 20;
@@ -18,7 +18,7 @@ export class Scan {
   #left: number;
   #places: readonly ScanPlace[] = [];
   #nextMs = Number.NEGATIVE_INFINITY;
-  /** How many keys with names that are not UTF-8 the scan has met. */
+  /** How many keys the scan has met whose names are not UTF-8. */
   unreadable = 0;
 
   constructor(client: Client, maxKeys: number, patience: Patience) {
@@ -36,7 +36,7 @@ export class Scan {
     return Math.max(0, this.#nextMs - this.#client.clock.monotonicMs());
   }
 
-  /** The keys of some hashes, in no order. A key may repeat. */
+  /** The keys of the hashes that the next step finds, in no order. A key may repeat. */
   async step(): Promise<readonly string[]> {
     const { commands, clock } = this.#client;
     this.#nextMs = clock.monotonicMs() + STEP_EACH_MS;
@@ -51,7 +51,7 @@ export class Scan {
     return reply.flatMap(({ keys }) => keys);
   }
 
-  /** With several servers, each must name itself. Otherwise it could get the cursor of another server. */
+  /** Of several servers, each must report its own run id. Otherwise a server could get the cursor of another server. */
   #check(steps: readonly ScanStep[]): void {
     if (new Set(steps.map(({ runId }) => runId)).size === steps.length) return;
     const { server } = this.#client.commands;

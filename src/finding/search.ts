@@ -160,7 +160,7 @@ class Search {
     return this.#settings.sources.includes(source);
   }
 
-  /** A name from presence or from a channel need not be a key that a lock can have. */
+  /** Presence and channels may name keys that no lock can have. */
   readonly #isWanted = (key: string): boolean =>
     key !== "" &&
     Buffer.byteLength(key) <= LONGEST_NAME_BYTES &&

@@ -46,7 +46,7 @@ export function activityOf(client: Client, look: Look, acquired: number, counted
   };
 }
 
-/** The stays of a client are listed by their beginning, except stays that waited. So the first stays are the oldest. */
+/** The client lists its stays in the order in which their calls began, so the first stays are the oldest, apart from stays that waited. */
 function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const found = new Longest<HeldNow>();
   const at = now(client.clock);
@@ -112,7 +112,7 @@ function takenNow({ key, kind, permits, sinceMs }: Taken, { redact }: Look): Hel
 
 function waitsOf(client: Client, { nowMs, leastAgeMs, redact }: Look): Longest<WaitsNow> {
   const found = new Longest<WaitsNow>();
-  // A call for locks of several clients is counted twice in the first of these clients.
+  // A call for locks of several clients is twice in the list of the first of these clients; the set counts it once.
   for (const { waitsFor, waitedMs, note } of new Set(client.waiting())) {
     if (waitsFor === undefined || waitedMs < leastAgeMs) continue;
     for (const of of toList(waitsFor)) {

@@ -25,13 +25,13 @@ export interface PresentHold {
   readonly ageMs: number;
   /** Whether the watchdog renews the hold. */
   readonly renewed: boolean;
-  /** Whether another call of the client has handed it on. */
+  /** Whether another call of the same client handed it over. */
   readonly handedOff: boolean;
   /** Whether `maxHoldMs` ends the hold. */
   readonly capped: boolean;
   /** Whether it never ends by itself, like permits without a lease or of a plain semaphore. */
   readonly permanent: boolean;
-  /** The note of the program; null without. */
+  /** The note that the program gave, or null. */
   readonly note: string | null;
   /** For leased permits: the first 16 digits of each id, for at most 64 ids. */
   readonly ids: readonly string[];
@@ -43,7 +43,7 @@ export interface PresentWait {
   readonly kind: string;
   /** Milliseconds since the call. */
   readonly ageMs: number;
-  /** The note of the program for the hold that it wants; null without. */
+  /** The note of the program for the hold that it wants, or null. */
   readonly note: string | null;
 }
 
@@ -150,7 +150,7 @@ export function readLive(json: string): Live {
   };
 }
 
-/** A number of things or of milliseconds, as text. */
+/** Reads a count, or a number of milliseconds, from text. */
 export function readCount(text: string): number | undefined {
   return /^\d{1,16}$/.test(text) ? count(Number(text)) : undefined;
 }
@@ -231,7 +231,7 @@ function isStartOfId(value: unknown): value is string {
   return typeof value === "string" && START_OF_ID.test(value);
 }
 
-/** A key. It may be as long as the whole text. */
+/** A key. Keys may be as long as the whole text. */
 function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

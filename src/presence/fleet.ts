@@ -49,7 +49,7 @@ export interface Fleet {
 
 /** A call for more would block the server for too long. */
 const PAGE = 100;
-/** Ids alone take less. */
+/** Without descriptions and reports, an id costs the server less. */
 const IDS_A_PAGE = 1_000;
 /** The most bytes in one answer, which takes the server half a millisecond. The last client in it may exceed the limit. */
 const PAGE_BYTES = 262_144;
@@ -60,7 +60,7 @@ const REMEMBERED_BYTES = 4_194_304;
 const MOST_CLIENTS = 10_000;
 const MOST_BYTES = 33_554_432;
 
-/** A bound: the loop ends even if the scores move while they are read. */
+/** Ends the loop even if the scores keep changing while they are read. */
 const MOST_CALLS = 10_000;
 /** Redisson's client ids are UUIDs as well. Any other text must not become part of a key. */
 const CLIENT_ID = /^[0-9a-f-]{36}$/;
@@ -78,7 +78,10 @@ export async function fleetOf(client: Client, options: FleetOptions, known: Know
   return { atMs: reader.atMs, group, clients: clients.reverse(), truncated: reader.truncated };
 }
 
-/** The same page by page; the clients heard from last come first. A reader keeps the ids, and the first few megabytes of the texts. */
+/**
+ * As {@link fleetOf}, but page by page; the clients heard from last come first. Keeps only the ids and the first few megabytes of the texts
+ * in memory.
+ */
 export async function* readFleet(
   client: Client,
   options: FleetOptions = {},
@@ -123,7 +126,7 @@ class FleetReader {
     try {
       const ids = await this.#allIds(waiter);
       let left = MOST_CALLS;
-      // If not all texts are read, the texts of the clients heard from last are.
+      // If not all texts can be read, the clients heard from last are described.
       while (ids.length > 0 && left > 0) {
         const page = ids.slice(-PAGE).reverse();
         const { told } = await this.#ask(waiter, page, 0);
@@ -177,7 +180,7 @@ class FleetReader {
     }
   }
 
-  /** If a group has too many clients, reads the clients heard from last. @returns whether the first ids are left out */
+  /** If a group has too many clients, skips those heard from longest ago. @returns whether the first ids are left out */
   #passesOver({ entries }: ListAnswer): boolean {
     if (entries <= MOST_CLIENTS) return false;
     this.truncated = true;
@@ -195,7 +198,7 @@ class FleetReader {
     const fresh = ids
       .map(({ clientId }) => clientId)
       .filter((id) => CLIENT_ID.test(id) && !this.#seen.has(id));
-    // For clients that have joined since the first call.
+    // Clients may have joined since the first call.
     if (fresh.length > room) {
       this.truncated = true;
       this.#hasAllIds = true;
@@ -214,7 +217,7 @@ class FleetReader {
     this.#bytes += described.bytes;
     if (this.#bytes <= REMEMBERED_BYTES) this.described.set(id, described);
     const { meta, live } = described;
-    // A report without its time may have any age.
+    // A report without a time counts as new, because its age is unknown.
     const sinceMs = Math.max(0, this.atMs - (readCount(stored.liveAt) ?? this.atMs));
     const aged = <T extends { readonly ageMs: number }>(of: T): T => ({ ...of, ageMs: of.ageMs + sinceMs });
     return {

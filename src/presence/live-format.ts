@@ -2,7 +2,7 @@ import type { CallStats } from "../runtime/tally.js";
 
 /** In bytes. A longer text is not read. */
 export const MOST_LIVE_BYTES = 16_384;
-/** For the names of the parts, and the numbers outside the entries. */
+/** Room for the names of the parts, and for the numbers outside the entries. */
 const FRAME_BYTES = 256;
 export const MOST_HELD = 200;
 export const MOST_STATS = 50;
@@ -63,11 +63,11 @@ export interface Activity {
 /** An activity in its stored form. */
 export interface LiveText {
   readonly json: string;
-  /** The same text for activities that differ only by the time that has passed. */
+  /** The text without its times: equal for two activities that differ only by the time that has passed. */
   readonly print: string;
 }
 
-/** Entries that fit into the rest of the text. */
+/** The entries that still fit into the text. */
 class Entries {
   readonly texts: string[] = [];
   readonly prints: string[] = [];

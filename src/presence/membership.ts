@@ -19,7 +19,7 @@ export class Membership {
     this.#bornMs = client.clock.monotonicMs();
     client.tally = new Tally(client.clock);
     const latestMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
-    // Clients that were started together begin one after the other.
+    // A random delay, so that clients that were started together do not report together.
     client.after(settings.everyMs + environment.random() * latestMs, () => client.inBackground(this.#begin));
   }
 

@@ -13,7 +13,7 @@ export interface PresenceOptions {
    * Labels that help to find the process: pod, region, version. At most 16, with keys of 32 and values of 128 characters. Default: none.
    */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The clients that see each other: letters, digits, `_`, `.` and `-`, 64 at most. Default: `default`. */
+  /** The group: its clients see each other. Letters, digits, `_`, `.` and `-`, at most 64. Default: `default`. */
   readonly group?: string;
   /** The pause between two reports, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
   readonly everyMs?: number;
@@ -40,7 +40,7 @@ export interface PresenceSettings {
 }
 
 export const DEFAULT_GROUP = "default";
-/** As in a group of 300: the size of the group is unknown until the first answer, which says how often its clients report. */
+/** The period for a group of 300. The size of the group is unknown until the first answer, which sets the period. */
 export const UNKNOWN_GROUP_MS = 3_000;
 /** Readers drop longer texts. */
 export const LONGEST_APP = 64;
@@ -48,12 +48,12 @@ export const LONGEST_LABEL_KEY = 32;
 export const LONGEST_LABEL = 128;
 export const MOST_LABELS = 16;
 
-/** Three beats must fit in the hour, so a very large group writes more than a hundred times a second. */
+/** Three beats must fit into the hour for which reports are kept. So a very large group can write more than a hundred times a second. */
 export const LONGEST_BEAT_MS = 600_000;
-/** A client may miss this many beats. */
+/** A client may miss this many beats before it counts as gone. */
 export const BEATS_MISSED = 3;
 
-/** A dead process is noticed within a quarter of a minute, and a client costs its server one small command in five seconds. */
+/** With this default a dead process is noticed within 15 seconds, and each client sends its server one small command every five seconds. */
 const EVERY_MS = 5_000;
 const SHORTEST_EVERY_MS = 1_000;
 const LONGEST_EVERY_MS = 60_000;

@@ -14,15 +14,18 @@ import { BEATS_MISSED, type PresenceSettings, UNKNOWN_GROUP_MS } from "./presenc
 
 /** A client's report outlives the client, so that a dead holder can be named. */
 const KEEP_MS = 3_600_000;
-/** A beat is late by up to this share of its period. Otherwise clients that were started together would always report together. */
+/**
+ * Each beat is delayed at random, by up to this share of its period. Otherwise clients that were started together would always report
+ * together.
+ */
 const JITTER_SHARE = 0.2;
 /**
- * The time limit of a try, and the time from a failed try to the next, as a share of a beat. A late beat, a connection that is lost for a
- * whole beat, and a slow try together take less than the three beats after which a client counts as gone.
+ * The time limit of a try, as a share of the period; and the pause from a failed try to the next. So a client stays "there" through a late
+ * beat, a connection that is lost for a whole period, and a slow try: together these take less than three periods.
  */
 const TRY_SHARE = 0.5;
 
-/** The report of a beat, and the counts in it since the last beat. */
+/** One beat's report, with the counts since the beat before. */
 interface ToldBeat {
   readonly live: LiveText;
   readonly acquired: number;
@@ -31,20 +34,20 @@ interface ToldBeat {
 
 /**
  * Reports to the client's group every few seconds: the client is alive, this is its description, these are its holds. Such a report is a
- * beat. A failed beat does not delay or fail other work. The next beat reports what the failed beat would have reported, and comes early
- * while the group still counts the client as alive.
+ * beat. A failed beat does not delay or fail other work. The next beat repeats what the failed beat could not report. It comes early while
+ * the group still counts the client as alive.
  */
 export class Presence {
   readonly #client: Client;
   readonly #settings: PresenceSettings;
   readonly #key: string;
   readonly #bornMs: number;
-  /** The pause before the next beat, unless this beat is answered. */
+  /** The pause before the next beat, unless the answer to this beat sets another pause. */
   #everyMs: number;
   /** When the latest try began, and how long the group counts the client as alive by the latest answer; on the monotonic clock. */
   #triedMs = 0;
   #believedMs = 0;
-  /** Whether a higher number than the number of its beat was stored at least once. */
+  /** Whether Redis has at least once had a higher beat number than this client. */
   #wasAhead = false;
   #beats = 0;
   #acquired = 0;
@@ -73,13 +76,13 @@ export class Presence {
     client.inBackground(() => client.commands.exchange(presenceLeave, key, () => teller));
   }
 
-  /** Reports have ended, so counting ends, too. */
+  /** No more reports, so nothing needs to be counted. */
   #end(): void {
     this.#isOver = true;
     this.#client.tally = undefined;
   }
 
-  /** @param waitMs from the start of the latest try */
+  /** @param waitMs the pause, counted from the start of the latest try */
   #next(waitMs: number): void {
     if (this.#isOver) return;
     const leftMs = this.#triedMs + waitMs - this.#client.clock.monotonicMs();
@@ -87,7 +90,7 @@ export class Presence {
     this.#client.after(Math.max(leftMs, 1), this.beat);
   }
 
-  /** Once the client counts as gone, the next try need not come early. */
+  /** Once the group counts the client as gone, the next try need not come early. */
   get #tryMs(): number {
     const isBelieved = this.#client.clock.monotonicMs() < this.#believedMs;
     return isBelieved ? TRY_SHARE * this.#everyMs : this.#everyMs;
@@ -153,9 +156,9 @@ export class Presence {
     const { nextMs, needsMeta } = answer;
     this.#acquired += acquired;
     this.#needsMeta = needsMeta;
-    // The script asks for `meta` if the server has lost it: then it has lost the rest as well.
+    // If the server has lost `meta`, it has lost the report as well.
     this.#print = needsMeta ? undefined : live.print;
-    // The number that the script has stored.
+    // The script has stored this pause as the client's period.
     const waitMs = Math.max(this.#everyMs, nextMs);
     this.#everyMs = nextMs;
     this.#believedMs = this.#triedMs + BEATS_MISSED * waitMs;
@@ -163,8 +166,8 @@ export class Presence {
   }
 
   /**
-   * Nothing was written. A number that another program has stored would block all further beats, so the next beat uses a higher number. If
-   * that does not help, an event reports it.
+   * Nothing was written. If another program has stored a higher number, Redis refuses all beats with lower numbers. So the next beat uses a
+   * higher number. If that does not help, an event reports it.
    */
   #late(counted: CountedCalls, stored: number): void {
     const isAhead = stored > this.#beats;

@@ -9,11 +9,11 @@ import type { Instant } from "./instant.js";
 import type { Waiter } from "./waiter.js";
 
 /**
- * How many acquisitions of one client may be under way to one server: ten full groups. They keep it busy for about 4 ms, longer than a
- * round trip within a data centre. More would only wait at the server, at the expense of their command timeouts.
+ * How many acquisitions of one client may be under way to one server: ten full groups. That keeps the server busy for about 4 ms, longer
+ * than a round trip within a data centre. Further commands would only wait at the server, while their command timeouts run.
  */
 const MOST_UNDER_WAY = 1_000;
-/** Room is given away for a whole group at once: many small groups would cost the server more. */
+/** Acquisitions are admitted in whole groups: many small groups would cost the server more. */
 const GROUP = 100;
 
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
@@ -23,9 +23,11 @@ const SOON = Promise.resolve();
 export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
-  /** Whether it passes the rest of the queue, because it already has a hold or a place that it may lose by waiting. */
+  /**
+   * Whether it passes the rest of the queue, because it already has a hold, or a place in a queue in Redis, that it may lose by waiting.
+   */
   readonly goesFirst: boolean;
-  /** The entrant has room: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */
+  /** The entrant may be sent: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */
   admitted(room: Room): void;
   /**
    * The entrant was not sent, and will not be.
@@ -34,11 +36,11 @@ export interface Entrant {
   dismissed(error?: UnavailableError): void;
 }
 
-/** The acquisitions that are under way to one server, and those that wait for it. */
+/** The acquisitions that are under way to one server, and those that wait for room there. */
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** When the most recently sent of the answered acquisitions was sent, on the monotonic clock. */
+  /** The sending time of the acquisition that was sent last among the answered ones, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
   /** The error of an acquisition that got no answer in its time, since the queue was last checked. */
   failure: unknown;
@@ -47,7 +49,7 @@ export class Room {
   readonly lanes: Ring<Lane> = new Ring();
 }
 
-/** The part of the queue that one command can name: one slot in a cluster, everything elsewhere. */
+/** A part of the queue whose keys one command can name: the keys of one slot in a cluster, all keys elsewhere. */
 class Lane extends Link {
   readonly slot: number;
   readonly queued: Ring<Queued> = new Ring();
@@ -100,9 +102,9 @@ interface AdmissionServices {
 }
 
 /**
- * Bounds how many acquisitions are under way to each server, so that a burst is not sent all at once, with one command timeout for all of
- * it. The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a known outcome and nothing to
- * clean up. See decision 30.
+ * Bounds how many acquisitions are under way to each server. Otherwise a burst would be sent all at once, and one command timeout would
+ * have to suffice for all of it. The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a
+ * known outcome and nothing to clean up. See decision 30.
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
@@ -110,7 +112,7 @@ export class Admission {
   readonly #commands: Commands;
   /** Set if one server has all keys. */
   readonly #only: Room | undefined;
-  /** The rooms by place. */
+  /** The room of each server, by place. */
   readonly #rooms = new Map<string, Room>();
   /** The lanes by slot, so that acquisitions of one key keep their order when its slot moves to another server. */
   readonly #lanes = new Map<number, Lane>();
@@ -122,7 +124,10 @@ export class Admission {
     if (driver.placeOf === undefined) this.#only = new Room();
   }
 
-  /** Takes room at the server that has a key. @returns undefined if there is none, or if others already wait for room: see {@link wait} */
+  /**
+   * Takes room at the server that has a key. @returns undefined if the server has no room, or if other acquisitions already wait for room:
+   * see {@link wait}
+   */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
     const room = this.#only ?? this.#roomOf(key);
@@ -231,7 +236,7 @@ export class Admission {
     else room.lanes.add(lane);
   }
 
-  /** A lane queues at the server that had its slot at first; if the slot has moved, it moves to the new server. */
+  /** A lane queues at the server that had its slot at first. If the slot has moved, the lane moves to the new server. */
   #hasMoved(lane: Lane, from: Room): boolean {
     const { first } = lane.queued;
     const room = first === undefined ? from : this.#roomOf(first.entrant.key);
@@ -243,8 +248,8 @@ export class Admission {
   }
 
   /**
-   * A command has had no answer in its time. If nothing else sent in that time was answered either, the acquisitions that have waited as
-   * long fail.
+   * A command was not answered within its time. If no other command sent in that time was answered either, the acquisitions that have
+   * waited as long as that fail.
    */
   #giveUp(room: Room, failure: unknown): void {
     const { timeoutMs, server } = this.#commands;
@@ -261,5 +266,5 @@ export class Admission {
 
 function leave(room: Room): void {
   room.underWay -= 1;
-  invariant(room.underWay >= 0, "a server has less than nothing under way");
+  invariant(room.underWay >= 0, "a server has a negative number of commands under way");
 }

@@ -4,13 +4,13 @@ export interface Awaited {
   readonly id: string;
   /** The channel that releases are published on. */
   readonly channel: string;
-  /** Whether a message makes it worth asking. Default: the messages of locks. */
+  /** Whether a message on the channel is a reason to ask Redis. Default: the messages of locks. */
   readonly tells?: (message: string) => boolean;
-  /** Whether clients wait for it in a queue in Redis, where each is notified on its own channel. Default: false. */
+  /** Whether clients wait for it in a queue in Redis, which notifies each client on a channel of its own. Default: false. */
   readonly queues?: boolean;
   /**
-   * Only for permits: the id by which releases of this client look up that clients wait. A line joins their queue once others are known to
-   * wait.
+   * Only for permits: a release of this client looks up by this id whether clients wait in the queue. A line joins that queue once other
+   * clients are known to wait.
    */
   readonly releasedAs?: string;
 }

@@ -81,7 +81,7 @@ export class CommandFailures {
     if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isOpen: false });
     if (!(error instanceof ServerReplyError)) return undefined;
     const { code } = error;
-    // A cluster client would have followed the slot.
+    // The Redis client of a cluster would have followed the slot to its new server.
     const isAmiss = code === "MOVED" && this.#driver.traits.topology !== "cluster";
     const passes = PASSING.has(code) && !isAmiss && !(divisible && code === "TRYAGAIN");
     return passes ? undefined : this.unavailable(error, progress);
@@ -97,8 +97,8 @@ export class CommandFailures {
   }
 
   /**
-   * The error of a call whose time is up without an answer from Redis that what it wants is taken.
-   * @param wasSent whether any command was sent for it; all of them were answered or given up
+   * The error of a call whose time is up before Redis has answered that the lock, or whatever the call wants, is taken.
+   * @param wasSent whether any command was sent for the call; each of them was answered or given up
    */
   untold(waitedMs: number, wasSent: boolean): UnavailableError {
     const why = wasSent
@@ -133,14 +133,14 @@ export function wasForbidden(error: unknown): boolean {
   );
 }
 
-/** Whether a command failed because its server did nothing in time, or only asked to try later. */
+/** Whether a command failed because its server did not answer, or asked to try later. */
 export function wasInVain(error: unknown): boolean {
   if (!(error instanceof UnavailableError)) return false;
   const { cause } = error;
   return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
 }
 
-/** Errors of a Redis client that has been closed; their cause may be the end of its last connection. */
+/** Errors of a Redis client that has been closed. Their `cause` need not show that: it may be the end of the last connection. */
 const final = new WeakSet<UnavailableError>();
 
 /** Whether the Redis client has been closed: it can send nothing more. */

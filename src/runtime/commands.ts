@@ -45,7 +45,7 @@ export class Commands {
   /** Which messages are published and listened to; undefined until the cluster was asked what it supports. */
   #publishes: Publishing | undefined;
   #dialect: Dialect;
-  /** The probes under way, by place. Probes with `aside` have entries of their own, because `close` does not wait for them. */
+  /** The probes under way, by place. Probes with `aside` are kept apart, because `close` does not wait for them. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
   readonly unsuited: UnsuitedServers;
@@ -74,10 +74,10 @@ export class Commands {
     return this.#driver.traits.server;
   }
 
-  /** The name of the server that has a key now, if the driver tells; otherwise as {@link server}. */
+  /** The name of the server that has a key now, if the driver reveals it; otherwise the name in {@link server}. */
   serverOf(key: string): string {
     const { place } = this.#clocks.serverOf(key);
-    // A number is a slot whose server the Redis client does not tell.
+    // A number is a slot whose server the Redis client does not reveal.
     return /^\d*$/.test(place) ? this.server : place;
   }
 
@@ -140,7 +140,7 @@ export class Commands {
       return;
     }
     const server = this.#clocks.serverOf(command.key);
-    // The server that has the key by now may be another one than was probed.
+    // The key may have moved to a server that was not probed yet.
     const isMet = this.#publishes !== undefined && server.clock !== undefined;
     if (!isMet && !command.script.everywhere) {
       this.#meetServer(command.key, pending, command.patience.aside).then(
@@ -231,15 +231,18 @@ export class Commands {
   }
 
   /**
-   * The time until which copies of a command sent with a {@link notAfterMs} may arrive.
-   * @param before the deadline of its earlier sendings, which may be later if the clock was read again since
+   * Until this time copies of a command that was sent with a {@link notAfterMs} may still take effect.
+   * @param before the deadline of the command's earlier sendings; it may be the later one, because the clock may have been read again since
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
     const deadline = new Deadline(this.#clockOf(key), notAfterMs, this.timeoutMs);
     return before === undefined ? deadline : deadline.orLater(before);
   }
 
-  /** The time on the server's clock after which a command sent now has certainly been given up. Only after the server's first answer. */
+  /**
+   * The time on the server's clock after which a command sent now has certainly been given up. May be called only after the server's first
+   * answer.
+   */
   notAfterMs(key: string): number {
     return this.#limitMs(this.#clock.monotonicMs(), this.#clockOf(key));
   }
@@ -270,9 +273,9 @@ export class Commands {
   }
 
   /**
-   * Waits until the clock of a key's server is known, at most as long as `bound` allows. One probe serves all waiting commands and has a
-   * whole command timeout, however short the bound of the first command is. A probe with `aside`, where commands come one by one, has that
-   * bound.
+   * Waits until the clock of a key's server is known, at most as long as `bound` allows. One probe serves all waiting commands. It has a
+   * whole command timeout, even if the command that started it has less time. A probe with `aside` has the time of its command, because
+   * such commands come one by one.
    */
   #meetServer(key: string, bound: Bound, aside = false): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));

@@ -11,18 +11,18 @@ import { type Instant, later, now } from "./instant.js";
 /** A stay or permits that are held. When the key moves to another server, that server is asked whether it has them. */
 export interface Confirmable {
   readonly key: string;
-  /** The server known to have the key; "" while none is known. Set by `Confirmations`. */
+  /** The server known to have the key; "" while no server is known to have it. Set by `Confirmations`. */
   place: string;
   /** True from the moment its server has changed until the new one has confirmed it. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
-  /** Whether anything in it is neither released nor lost. */
+  /** Whether at least one of its holds is neither released nor lost. */
   readonly isHeld: boolean;
   /** The question for the server now. */
   question(): Question;
-  /** Its server has changed: what is held now is lost unless confirmed by then. */
+  /** Its server has changed: a hold that is not confirmed by `until` is lost. */
   doubt(until: Instant): void;
-  /** The server has confirmed it. @returns false if something in doubt was not part of the question */
+  /** The server has confirmed it. @returns false if a hold in doubt was not part of the question */
   found(question: Question): boolean;
   /** The new server does not have it. @returns false if the question is outdated */
   missing(question: Question): boolean;
@@ -36,7 +36,7 @@ export interface Question {
   readonly changes: number | undefined;
 }
 
-/** The batch size of renewals, for the same reason. */
+/** As many as one renewal command has, for the same reason. */
 const BATCH_SIZE = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -55,10 +55,10 @@ interface ConfirmationServices {
 }
 
 /**
- * When the server of a key changes, asks the new server whether it has the holds: a moved slot is copied to its new master but not to that
- * master's replicas, and a promoted replica may lack what the old master has answered. A hold that it does not have is lost at once. Where
- * replicas are required, a hold that they have not acknowledged within one command timeout is lost too. As long as no server changes,
- * nothing is sent.
+ * When the server of a key changes, asks the new server whether it has the holds. A moved slot is copied to its new master, but not to that
+ * master's replicas; and a promoted replica may lack writes that the old master had confirmed. A hold that the new server does not have is
+ * lost at once. If replicas are required, a hold that the replicas have not acknowledged within one command timeout is lost too. As long as
+ * no server changes, nothing is sent.
  */
 export class Confirmations {
   readonly #services: ConfirmationServices;
@@ -124,7 +124,7 @@ export class Confirmations {
     for (const batch of batches(this.#services.commands, moved, BATCH_SIZE)) void this.#ask(batch, pauseMs);
   }
 
-  /** Never rejects. Asks again about what is not confirmed, until it is confirmed or no longer held. */
+  /** Never rejects. Asks again until each hold is confirmed or no longer held. */
   async #ask(batch: readonly Confirmable[], pauseMs: number): Promise<void> {
     const wanted = batch.filter((one) => this.#isWanted(one));
     const [first] = wanted;
@@ -160,7 +160,7 @@ export class Confirmations {
     return one.isMoved;
   }
 
-  /** @returns false if it must be asked about again */
+  /** @returns false if the new server must be asked again */
   #settle(
     { one, place, question }: AskedQuestion,
     answer: RenewAnswer | undefined,
@@ -180,7 +180,7 @@ export class Confirmations {
     if (!required || driver.lookForMoves === undefined || this.#stopped) return;
     this.#looking ??= wheel.schedule(LOOK_MS, () => {
       this.#looking = undefined;
-      // Reading `isHeld` may end an expired hold, which leaves the list: so a copy is walked.
+      // Reading `isHeld` may end an expired hold and remove it from the list, so this loop reads a copy.
       if (![...held()].some(({ isHeld }) => isHeld)) return;
       void driver.lookForMoves?.();
       this.#lookLater();

@@ -1,13 +1,13 @@
 import type { ServerClock } from "./server-clocks.js";
 
-/** The longest time for which copies of earlier commands may be under way after another server's first answer, whatever the clocks say. */
+/** After another server's first answer, copies of earlier commands may arrive for at most this time, whatever the clocks say. */
 const LONGEST_WAY_MS = 60_000;
 
-/** A time on the clock of one server: copies of a command that arrive later change nothing. */
+/** A time on the clock of one server. Copies of a command that arrive after it change nothing. */
 export class Deadline {
   readonly clock: ServerClock;
   readonly ms: number;
-  /** The time that the command was given. */
+  /** How much time the command was given. */
   readonly #termMs: number;
 
   constructor(clock: ServerClock, ms: number, termMs: number) {
@@ -27,7 +27,7 @@ export class Deadline {
     return new Deadline(clock, ms, this.#termMs);
   }
 
-  /** The later of this deadline and an earlier command's, on the clock of this one. */
+  /** The later of this deadline and the deadline of an earlier command, on the clock of this deadline. */
   orLater(other: Deadline | undefined): Deadline {
     const same = other?.on(this.clock, this.clock.latestMs);
     return same !== undefined && same.ms > this.ms ? same : this;

@@ -3,7 +3,7 @@ import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
 /** Something with an end that may still move. */
 export interface Expiring {
-  /** Checks the clocks, and ends it if its time is over. 0: it has ended, or needs no alarm. */
+  /** Checks the clocks, and ends the thing if its time is over. Returns how long until then. 0: it has ended, or needs no alarm. */
   checkMs(): number;
 }
 

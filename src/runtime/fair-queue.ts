@@ -13,7 +13,7 @@ export interface FairWaiter {
   readonly holder: string;
   /** A message names this call. @param given whether the lock was granted to it; false: it should ask */
   told(given: boolean): void;
-  /** @param why the reason of the question: the regular beat, or messages that begin to arrive */
+  /** @param why the cause of the question: the regular beat, or messages that begin to arrive */
   refreshed(answer: RefreshAnswer, seen: Sighted, why: "timer" | "reconnect"): void;
 }
 
@@ -21,7 +21,7 @@ export interface FairWaiter {
 export interface Sighted {
   /** Just before the command that saw it was sent. */
   readonly sentAt: Instant;
-  /** How many times the connection had been lost by then. */
+  /** How many times the connection had been lost before that command was sent. */
   readonly resets: number;
 }
 
@@ -47,15 +47,15 @@ export class FairQueue {
   readonly #channel: string;
   /** The calls that messages may name, by thread id. */
   readonly #entries = new Map<string, FairWaiter>();
-  /** The calls that are in the queue by Redis' answers, in order. */
+  /** The calls that Redis has reported to be in the queue, in order. */
   readonly #standing = new Set<FairWaiter>();
-  /** The calls that asked while messages arrived: they have missed no message. */
+  /** The calls that asked Redis while messages were arriving, so they have missed no message. */
   readonly #heard = new Set<FairWaiter>();
   /** Stops listening to the client's channel; undefined while it does not listen. */
   #unlisten: (() => void) | undefined;
   /** Whether messages arrive on the client's channel. */
   #isOpen = false;
-  /** Whether a JVM may free the lock, by the newest answer, to a question sent at `#seenMs`. */
+  /** Whether a JVM may free the lock, according to the answer to the newest question, sent at `#seenMs`. */
   #meetsJvm = false;
   #seenMs = Number.NEGATIVE_INFINITY;
   /** The call that listens to its own channel. */
@@ -76,7 +76,7 @@ export class FairQueue {
     return this.#entries.size === 0;
   }
 
-  /** This call is about to ask. */
+  /** This call is about to ask Redis. */
   expect(entry: FairWaiter): void {
     this.#entries.set(this.#threadId(entry), entry);
     if (this.#subscriptions.isOpen(this.#clientChannel)) this.#listen();
@@ -129,7 +129,10 @@ export class FairQueue {
     return holder.slice(this.#clientId.length + 1);
   }
 
-  /** After a failure, the signs of life bring the news a little later, and each of them tries to listen again. */
+  /**
+   * If listening fails, the calls learn from the answers to their signs of life instead, a little later. Each such answer makes this client
+   * try to listen again.
+   */
   #listen(): void {
     this.#unlisten ??= this.#subscriptions.listen(this.#clientChannel, {
       onMessage: (message) => {
@@ -144,7 +147,7 @@ export class FairQueue {
     });
   }
 
-  /** Messages may have been missed: one command asks for all calls in the queue. Calls that are not in it yet ask once they are. */
+  /** Messages may have been missed: one command asks for all calls in the queue. A call that is not in the queue yet asks once it is. */
   #ready(): void {
     this.#isOpen = true;
     this.#heard.clear();

@@ -38,7 +38,7 @@ export class FairQueues {
     this.#services = services;
   }
 
-  /** This call is about to ask for the first time: messages from now on may be about it. */
+  /** This call is about to ask Redis for the first time, so messages from now on may concern it. */
   expect(entry: FairWaiter): void {
     (this.queues.get(entry.key) ?? this.#open(entry)).expect(entry);
   }

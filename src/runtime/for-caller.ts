@@ -47,8 +47,8 @@ export function copyOf<E extends HoldfastError>(error: E, message: string = erro
 }
 
 /**
- * Makes an error to store and hand to callers later. An error keeps the frames of its creation until its stack is read, and everything that
- * they reference: this one has none. Each caller gets its own stack.
+ * Makes an error to store and hand to callers later. An error keeps the frames of its creation, and everything that the frames reference,
+ * until its stack is read. The error made here has no frames. Each caller gets its own stack.
  */
 export function frameless<E extends HoldfastError>(make: () => E): E {
   const { stackTraceLimit } = Error;

@@ -17,7 +17,7 @@ export interface GroupedRequest<Item, Answer> {
   readonly patience: Patience;
   /** The async context of its caller; undefined while no listener traces calls. */
   readonly context?: AsyncResource | undefined;
-  /** Whether one command of the script can ask for both. */
+  /** Whether one command of the script can carry both this request and the other one. */
   isLike(other: GroupedRequest<Item, Answer>): boolean;
   /**
    * The content to send, made again for each sending.
@@ -40,12 +40,12 @@ interface GroupInput<Item> {
 
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
 const SOON = Promise.resolve();
-/** A script call for more would keep the server from other commands for too long. */
+/** A script call with more requests would keep the server from other commands for too long. */
 const MOST_REQUESTS = 100;
 
 /**
- * Sends the requests of one tick together: one script call for many keys, with an answer for each. A single request is sent as it would be
- * without groups. If a group fails as a whole, each request is sent alone, because only one key may be the cause.
+ * Sends the requests of one tick together: one script call for many keys, with an answer for each. A single request is sent as if there
+ * were no groups. If a group fails as a whole, each request is sent alone, because only one key may be the cause.
  */
 export class Groups {
   readonly #commands: Commands;
@@ -131,7 +131,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
       return;
     }
     this.patience = patienceOf(this.#requests);
-    // It belongs to all of its callers equally.
+    // The command belongs to all of its callers equally, so it runs in the root context.
     if (this.context !== undefined) this.context = rootContext;
     this.#started = commands.start();
     this.#resets = commands.resets;

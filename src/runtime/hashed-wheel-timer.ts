@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../clock.js";
 import { environment } from "../environment.js";
 import { Link, Ring } from "../linked.js";
 
-/** In one turn of the wheel. */
+/** How many buckets one turn of the wheel has. */
 const BUCKETS = 512;
 
 /**
@@ -22,7 +22,7 @@ const BUCKETS = 512;
 export class HashedWheelTimer {
   readonly #clock: Clock;
   readonly #tickMs: number;
-  /** The start of tick 0. A whole number, like ticks, so that times since then are not rounded. */
+  /** The start of tick 0. A whole number of milliseconds, like ticks, so that times since then need no rounding. */
   readonly #startMs: number;
   /** Each bucket is created for its first timeout: most clients need only a few of the hundreds. */
   readonly #buckets = new Array<Ring<WheelTimeout> | undefined>(BUCKETS).fill(undefined);
@@ -79,8 +79,8 @@ export class HashedWheelTimer {
         environment.warn(`a task of the timing wheel threw: ${inspect(error)}`, "HoldfastWarning");
       }
     }
-    // An empty wheel sets no timer here. A wheel that empties in between keeps its timer: a wheel that often empties and refills would
-    // otherwise pay each time, and a needless wake-up happens only once.
+    // An empty wheel sets no timer here. A wheel that becomes empty between two ticks keeps its timer. A wheel that often empties and
+    // refills would otherwise set a timer each time, while a needless wake-up happens only once.
     const next = this.#nextTick();
     if (next === undefined) this.#wakeTick = Number.POSITIVE_INFINITY;
     else this.#wakeAt(next);

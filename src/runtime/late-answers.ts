@@ -1,4 +1,4 @@
-/** A late answer tells the server's time, so the next deadline should be right. */
+/** After a late answer the server's time is known, so the next try should be in time. A call fails after this many late answers. */
 export const MOST_VAIN_TRIES = 5;
 
 /** Why a call fails after each of its commands came after its deadline and changed nothing. */

@@ -13,12 +13,12 @@ export class LineAlarm {
     this.#ring = ring;
   }
 
-  /** Whether it fires by then. */
+  /** Whether it fires at this time or earlier. */
   ringsBy(ms: number): boolean {
     return this.#timer !== undefined && this.#atMs <= ms;
   }
 
-  /** Makes it fire by then; an alarm for an earlier time stays. */
+  /** Makes it fire at this time; an alarm for an earlier time stays. */
   setFor(ms: number): void {
     if (this.ringsBy(ms)) return;
     this.#timer?.cancel();

@@ -5,15 +5,15 @@ import { Ear, type EarServices } from "./ear.js";
 
 export interface LineEarServices extends EarServices {
   /**
-   * The ids of locks and semaphores with a queue in Redis in which clients may wait: this client's releases look there. The value is a
-   * distinct object for each latest report: a release's answer may be read after that of a later question.
+   * The ids of the locks and semaphores for which clients may wait in a queue in Redis: releases of this client look into that queue. Each
+   * report stores a new object as the value. So a release whose answer is read late can see whether a later report exists.
    */
   readonly waitedFor: Map<string, object>;
 }
 
 /**
- * The delay before the first of a queue also listens to the common channel, if those before it look into the queue: in a crowd it has had
- * its turn by then.
+ * The first client in a queue waits this long before it also listens to the common channel, if the clients before it look into the queue.
+ * When many clients compete, it has been notified by then.
  */
 const HEARS_ALL_AFTER_MS = 50;
 
@@ -25,33 +25,34 @@ export interface LineHearer {
   called(message: string): void;
   /** Messages begin to arrive; earlier ones may have been missed. */
   ready(): void;
-  /** A subscription is missing, or the time at which the line should listen to more has changed. */
+  /** A subscription failed, or there is a new time from which the line should also listen to the common channel. */
   failed(): void;
 }
 
 /**
- * The channels of a line: the common channel of the awaited thing, which all waiters hear; or, if the client waits in a queue in Redis, the
- * client's own channel, and the common one only while a holder that does not look into the queue may free the lock.
+ * The channels that a line listens to. All waiters hear the common channel of the awaited thing. A client that waits in a queue in Redis
+ * listens to its own channel instead. It also listens to the common channel while the lock may be freed by a holder that does not look into
+ * the queue.
  */
 export class LineEars {
-  /** Hears all releases; for a lock with a queue, the releases that do not look there. */
+  /** The common channel. It announces all releases; for a lock with a queue, only the releases that do not look into the queue. */
   readonly #all: Ear;
-  /** Hears of this client's turn; undefined without a queue. */
+  /** The client's own channel, which announces its turn; undefined without a queue. */
   #own: Ear | undefined;
   readonly #id: string;
   readonly #waitedFor: Map<string, object>;
   /** The client's place in the queue, by the newest answer; undefined before there is one. Set by the ears. */
   place: WaitingPlace | undefined;
   /**
-   * On the monotonic clock, for a line with its own channel: when it should also listen to the common channel, as the first waiter for
-   * permits does, or try that again.
+   * For a line with its own channel: when it should also listen to the common channel, or try again to do so. The first waiter for permits
+   * listens to both. On the monotonic clock.
    */
   #hearsAllFromMs = Number.POSITIVE_INFINITY;
-  /** Whether a question may have put it into the queue for permits. */
+  /** Whether a question may have put the client into the queue for permits. */
   mayWait = false;
   /**
-   * Whether others wait for permits before or behind it. Each of them is the first from time to time: if they kept the common channel open,
-   * all would get each message.
+   * Whether other clients wait for permits as well. Each of these clients is the first from time to time. If each of them kept the common
+   * channel open, all of them would get each message.
    */
   #isInCrowd = false;
   readonly #services: LineEarServices;
@@ -77,7 +78,7 @@ export class LineEars {
     this.#own = new Ear(services, ownChannel, { ...both, onMessage: (text) => line.called(text) });
   }
 
-  /** For permits: from now on it relies on its own channel. */
+  /** For permits: from now on the line relies on its own channel. */
   relyOn(ownChannel: string): void {
     const line = this.#line;
     this.#own ??= new Ear(this.#services, ownChannel, {
@@ -88,8 +89,8 @@ export class LineEars {
   }
 
   /**
-   * For permits: the own channel is closed, because no other client has waited for a while. Also clears the time for the common channel,
-   * which the late answer to a call that had given up may have set. @returns true
+   * For permits: the own channel is closed, because no other client has waited for a while. Also forgets when to listen to the common
+   * channel: the late answer to a call that has given up may have set that time. @returns true
    */
   forgetOwn(): true {
     this.#own = undefined;
@@ -102,22 +103,22 @@ export class LineEars {
     return this.#own ?? this.#all;
   }
 
-  /** Whether it listens to the channel that it relies on. */
+  /** Whether the line listens to the channel that it relies on. */
   get listens(): boolean {
     return this.#first.unlisten !== undefined && this.#hearsAllFromMs === Number.POSITIVE_INFINITY;
   }
 
-  /** On the monotonic clock: when it should listen to more, or may listen again after a failure. */
+  /** When the line should also listen to the common channel, or may listen again after a failure. On the monotonic clock. */
   get againMs(): number {
     return this.#first.unlisten === undefined ? this.#first.againMs : this.#hearsAllFromMs;
   }
 
-  /** Whether it would hear of this client's turn in the queue. */
+  /** Whether the line would hear that it is this client's turn in the queue. */
   get hearsTurn(): boolean {
     return this.#own?.hears === true;
   }
 
-  /** Whether it hears the message of a release of this client. */
+  /** Whether the line hears the message of a release of this client. */
   get hearsAll(): boolean {
     return this.#all.hears;
   }
@@ -140,7 +141,7 @@ export class LineEars {
     this.#hearsAllFromMs = Number.POSITIVE_INFINITY;
   }
 
-  /** For permits: it was told its turn, or that it is now the first. */
+  /** For permits: a message said that it is this client's turn, or that the client is now the first. */
   called(message: string): void {
     this.#hearOwn(!this.#isInCrowd);
     if (message === YOUR_TURN) return;
@@ -155,10 +156,10 @@ export class LineEars {
   }
 
   /**
-   * For permits: Redis has answered how the line stands in the queue. The first also listens to the common channel, because some releases
-   * do not look into the queue; so does a line that was refused a place.
-   * @param waiting 0: nobody waits; 1: others do; 2: it waits; 3: it waits, as the first of those that were not told their turn; 4: the
-   * same, and nobody waited before it came
+   * For permits: For permits: Redis has answered whether this client, or another one, waits in the queue. The first client also listens to
+   * the common channel, because some releases do not look into the queue. So does a client that got no place in the queue.
+   * @param waiting 0: no client waits; 1: only other clients wait; 2: this client waits; 3: this client waits, and is the first of those
+   * that were not notified; 4: as 3, and no client waited before it came
    */
   standsFor(waiting: number, isGranted: boolean): void {
     this.#stands(waiting > 0);
@@ -169,8 +170,8 @@ export class LineEars {
   }
 
   /**
-   * Redis has answered the client's place in the queue. The first two also listen to the common channel while the holder would not look
-   * into the queue; so does a client that was refused a place, for example by a full server.
+   * Redis has answered which place this client has in the queue. The first two clients also listen to the common channel while the holder
+   * does not look into the queue. So does a client that got no place in the queue, for example because the server is full.
    * @param isElsewhere whether another client has the lock
    */
   stands(place: WaitingPlace, isElsewhere: boolean): void {
@@ -186,13 +187,16 @@ export class LineEars {
     }
   }
 
-  /** Redis was asked, but not for a place in the queue. */
+  /** Redis was asked for the lock, but not for a place in the queue. */
   hearAll(): void {
     this.place = undefined;
     this.#hearAllNow();
   }
 
-  /** A question is about to ask for a place in the queue, whatever its outcome; or others are known to wait there. */
+  /**
+   * From now on a client may wait in the queue: a question asks for a place there, whatever its outcome, or other clients are known to
+   * wait.
+   */
   mayStand(): void {
     this.mayWait = true;
     this.#waitedFor.set(this.#id, {});
@@ -203,13 +207,13 @@ export class LineEars {
     else this.#waitedFor.delete(this.#id);
   }
 
-  /** This client has the lock, by an answer that says whether it is in the queue. */
+  /** This client has acquired the lock. The answer also says whether the client is in the queue. */
   entered(place: Pick<WaitingPlace, "stands" | "waits">): void {
     this.#stands(place.stands);
     this.place = { ...place, ahead: 2, isTold: true };
   }
 
-  /** A release sent before the line's calls came has removed this client from the queue. */
+  /** A release that was sent before the line's calls came has removed this client from the queue. */
   hasLeft(): void {
     this.place = undefined;
   }

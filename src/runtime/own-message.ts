@@ -1,15 +1,15 @@
-/** Tells which message on a channel comes from a release of this client: that one is ignored. */
+/** Finds out which message on a channel comes from a release of this client. The line ignores that message. */
 export class OwnMessage {
-  /** Whether the next message is expected to be that of our own release. */
+  /** Whether the next message should be the one of our own release. */
   #isExpected = false;
-  /** Whether a message was taken for it since. */
+  /** Whether a message has been ignored since, because it was taken for that one. */
   #wasIgnored = false;
   /** Whether Redis counts this client among the receivers of the release. */
   #isCounted = false;
 
   /**
    * A release is about to be sent.
-   * @param hears whether the line would hear its message
+   * @param hears whether the line would hear the release's message
    * @param isSubscribed whether the client is subscribed to the channel, even if no line listens any more
    */
   expect(hears: boolean, isSubscribed: boolean): void {
@@ -17,7 +17,7 @@ export class OwnMessage {
     this.#isCounted = isSubscribed;
   }
 
-  /** @returns whether the message that came is that of our own release */
+  /** @returns whether this message counts as the one of our own release */
   ignores(): boolean {
     if (!this.#isExpected) return false;
     this.#isExpected = false;
@@ -32,13 +32,13 @@ export class OwnMessage {
     return this.#isCounted ? 1 : 0;
   }
 
-  /** Messages may have been missed, including that one. */
+  /** Messages may have been missed, including the one of our own release. */
   lost(): void {
     this.#isExpected = false;
     if (!this.#wasIgnored) this.#isCounted = false;
   }
 
-  /** No message of ours is on its way. @returns whether another message was taken for it */
+  /** No message of our own release is on its way. @returns whether another message was ignored in its place */
   end(): boolean {
     const wasIgnored = this.#wasIgnored;
     this.#isExpected = false;

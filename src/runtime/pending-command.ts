@@ -19,7 +19,7 @@ export interface Command<Input, Reply> {
   /** The async context in which it is sent, while a listener traces calls. Default: the context in which it begins. */
   readonly context?: AsyncResource | undefined;
   /**
-   * Made again for each sending, like the deadline.
+   * The content of the command. It is made again for each sending, like the deadline.
    * @param notAfterMs the time on the server's clock when the command has certainly been given up
    */
   input(notAfterMs: number): Input;
@@ -57,18 +57,18 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   backoffMs: number = FIRST_BACKOFF_MS;
   givenUp = false;
   silent: ReadonlySet<string> | undefined = undefined;
-  /** Just before its latest try. */
+  /** The time just before its latest try. */
   sentAt: Instant;
-  /** How many times the connection had been lost by then; undefined: that try sent nothing. */
+  /** How many times the connection had been lost before that try; undefined: that try sent nothing. */
   resets: number | undefined = undefined;
-  /** When that try is given up: later than `endMs` if the process was held up between `sentAt` and the sending. */
+  /** When that try is given up. This is later than `endMs` if the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
   readonly isAside: boolean;
-  /** The server that had its key by then. */
+  /** The server that had its key at that time. */
   server: Server | undefined = undefined;
   /**
-   * The async context of each try. A timer or a message may send it, and the Redis client's spans should still belong to the call.
-   * Undefined: the context of the sending code.
+   * The async context of each try. A timer or a message may cause a later try, and the spans of the Redis client should still belong to the
+   * call. Undefined: the context of the sending code.
    */
   readonly context: AsyncResource | undefined;
   readonly #sender: Ends;

@@ -9,11 +9,11 @@ import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 export interface Shortfall {
   readonly acknowledged: number;
   readonly wanted: number;
-  /** How long the replicas were waited for. */
+  /** How long the command waited for replicas. */
   readonly timeoutMs: number;
 }
 
-/** The answer to a command, and what its replicas have of it. */
+/** The answer to a command. `shortfall` is set if too few replicas have what it wrote. */
 export interface Replicated {
   readonly raw: RawReply;
   readonly shortfall?: Shortfall;
@@ -21,11 +21,11 @@ export interface Replicated {
 
 /** The limits of the wait for replicas. */
 export interface Span {
-  /** How much longer the command may take. */
+  /** How much time the command has left. */
   readonly leftMs: number;
   /** The shortest lease that it sets. */
   readonly leaseMs: number;
-  /** Whether replicas are waited for at all. */
+  /** Whether the command waits for replicas at all. */
   readonly awaited: boolean;
   /** Whether the command fails, with nothing sent, if replicas are required and the server refuses WAIT. */
   readonly required: boolean;
@@ -60,7 +60,7 @@ export class Replication {
     if (this.isOn && !able) {
       throw new TypeError(
         `replicas.mode "${this.#mode}" is not possible with this client: WAIT counts only the writes of its own connection, ` +
-          "and the client can not send both on one. Use another client, or leave replicas out",
+          "and the client can not send a command and WAIT on the same connection. Use another client, or leave replicas out",
       );
     }
   }

@@ -13,10 +13,10 @@ const TIMEOUTS_UNDER_WAY = 4;
 const MOST_SETTLED = 32;
 const SMALLEST_SWEEP = 64;
 
-/** An ended request: Redis may forget its answer once no copies of it can arrive. */
+/** An ended request: Redis may forget the answer to this request once no copy of the request can arrive any more. */
 interface Settled {
   readonly id: string;
-  /** Until then copies of it may arrive; undefined: none can. */
+  /** Until then copies of the request may arrive; undefined: none can. */
   readonly copiesUntil: Deadline | undefined;
 }
 
@@ -39,7 +39,7 @@ class Book {
     this.#settled.push(settled);
   }
 
-  /** Takes out the requests that one command makes Redis forget, so that no other command under way names the same. */
+  /** Takes out the requests whose answers one command makes Redis forget, so that no other command under way names the same requests. */
   take(clock: ServerClock | undefined): readonly Settled[] {
     const taken: Settled[] = [];
     const kept: Settled[] = [];
@@ -54,7 +54,7 @@ class Book {
     return taken;
   }
 
-  /** The command that named them may not have run. */
+  /** The command that named these requests may not have run. */
   putBack(settled: readonly Settled[]): void {
     this.#settled.push(...settled);
   }
@@ -68,8 +68,8 @@ interface RequestServices {
 
 /**
  * The requests of a client about values without an owner, such as the count of a latch. Redis remembers the answer to each, so that a
- * repeat has no second effect. The next request about the same value makes it forget the answers to requests that cannot be repeated any
- * more.
+ * repeat has no second effect. The next request about the same value makes Redis forget the answers to requests that will not be repeated
+ * any more.
  */
 export class Requests {
   readonly #services: RequestServices;
@@ -122,7 +122,7 @@ export class OpenRequest {
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  /** Copies of all sendings change nothing if they arrive later. */
+  /** After this time copies of the request change nothing. */
   #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
@@ -135,12 +135,12 @@ export class OpenRequest {
     book.open += 1;
   }
 
-  /** True while a repeat certainly finds the earlier answer. */
+  /** True while Redis certainly still has the answer to an earlier sending. */
   get mayRepeat(): boolean {
     return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
   }
 
-  /** The content of the request for a command that is sent now. */
+  /** The request, for a command that is sent now. */
   next(): RepeatableRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
@@ -159,7 +159,7 @@ export class OpenRequest {
 
   /**
    * The outcome is known, or no longer matters.
-   * @param left what remains: nothing in Redis; an answer there; or also copies of the command, which may arrive until their deadline
+   * @param left what may still exist: nothing; an answer in Redis; or copies of the command as well, which may arrive until their deadline
    */
   end(left: "nothing" | "answer" | "copies"): void {
     if (this.#ended) return;

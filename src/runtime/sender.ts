@@ -68,7 +68,7 @@ export class Sender {
       answer.then((raw) => this.#answered(pending, call, raw), onError);
       return;
     }
-    // Waits for replicas as far as the caller wants it.
+    // Waits for replicas, unless the caller does not want that.
     const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = command.patience;
     const span = { awaited, required: replicated === true, leaseMs, leftMs };
     const sent =
@@ -91,8 +91,8 @@ export class Sender {
     raw: RawReply,
     shortfall?: Shortfall,
   ): void {
-    // The server's time is not read from a late answer either: the command may have travelled for long, and deadlines based on it would be
-    // far too late.
+    // A late answer is dropped, and the server's time is not read from it: the command may have been long on its way, and deadlines based
+    // on that time would be far too late.
     if (pending.givenUp) return;
     this.#silentSinceMs = undefined;
     const { command, sentAt, resets = 0 } = pending;
@@ -104,8 +104,8 @@ export class Sender {
       return;
     }
     const { reply, serverMs } = decoded;
-    // Nor is it read if this process was blocked until after the deadline, because it may have sent the command late; or if its machine was
-    // suspended, because the monotonic clock stood still.
+    // The server's time is not read either if this process was blocked until after the deadline, because it may have sent the command late;
+    // nor if the machine was suspended, because the monotonic clock stood still.
     const at = now(this.#clock);
     const tookMs = Math.max(at.monotonicMs - sentAt.monotonicMs, at.wallMs - sentAt.wallMs);
     const isTimely = serverMs > 0 && tookMs <= pending.endMs - sentAt.monotonicMs;
@@ -123,7 +123,10 @@ export class Sender {
   }
 }
 
-/** Returns a list with a name and an answer for each master. Its first item stands for the server's time, which is unknown here. */
+/**
+ * Returns a list with a name and an answer for each master. The first item stands for the server's time, which no single clock could give
+ * here.
+ */
 async function askMasters(driver: Driver, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
   const replies = (await driver.everywhere?.(call, ticket)) ?? [
     { server: driver.traits.server, reply: await driver.run(call, ticket) },

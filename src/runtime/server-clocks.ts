@@ -2,8 +2,8 @@ import type { Driver } from "../driver/driver.js";
 import type { Instant } from "./instant.js";
 
 /**
- * The clock of the server that a connection leads to, as its answers show it. After a lost connection, another server may be at its end:
- * that is another clock, and times of two clocks are not compared.
+ * The clock of the server that a connection leads to, as its answers show it. After a lost connection, another server may answer at the
+ * same address. It has another clock, and times of two clocks are never compared.
  */
 export interface ServerClock {
   /** How many times the connection had been lost when the clock was first read. */
@@ -34,14 +34,14 @@ interface SentCommand {
   /** The server that had its key when it was sent. */
   readonly server: Server | undefined;
   readonly sentAt: Instant;
-  /** How many times the connection had been lost by then. */
+  /** How many times the connection had been lost before the command was sent. */
   readonly resets: number | undefined;
 }
 
-/** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
+/** Keeps a clock for each server, set by its answers. To find a server, pass a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
-  /** The server of all keys if there is only one, and of keys whose server the driver does not name. */
+  /** The only server, if one has all keys; also the server of keys whose server the driver does not name. */
   readonly #unplaced = new Server("");
   /** The other servers, by place. */
   readonly #servers = new Map<string, Server>();
@@ -70,10 +70,10 @@ export class ServerClocks {
    */
   read({ command, server, sentAt, resets }: SentCommand, serverMs: number): ServerClock | undefined {
     const answering = this.serverOf(command.key);
-    // The key has moved meanwhile: either server may have answered. A command sent with the place "" was sent before there was a
-    // connection, and its key has not moved.
+    // The key has moved meanwhile: either server may have answered. The place is "" if the command was sent before there was a connection;
+    // its key has not moved.
     if (server !== answering && server?.place !== "") return undefined;
-    // The client may have sent it again, to another server.
+    // The client may have sent the command again, to another server.
     if (resets !== this.#driver.resets) return undefined;
     const offsetMs = serverMs - sentAt.monotonicMs;
     const known = answering.clock;

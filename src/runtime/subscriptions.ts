@@ -14,7 +14,7 @@ export interface Listener {
   onFailure(): void;
 }
 
-/** Stops listening. @param lingers whether the channel is kept open for a while */
+/** Stops listening. @param lingers whether the channel stays open for a while */
 export type Unlisten = (lingers?: boolean) => void;
 
 interface SubscriptionServices {
@@ -113,8 +113,8 @@ export class Subscriptions {
     };
     const joined = await Promise.allSettled(joining);
     const refusals = joined.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-    // If the server allows only one of the two kinds, that one is enough. Any other failure may be temporary, so both are tried again
-    // later.
+    // If an ACL allows only one of the two kinds of messages, that one is enough. Any other failure may be temporary, so both are tried
+    // again later.
     if (refusals.length === 0 || (refusals.length === 1 && isForbidden(refusals[0]))) return leave;
     void leave().catch(() => undefined);
     throw refusals[0];

@@ -17,7 +17,7 @@ export interface CallStats {
   notAcquired: number;
   /** How many holds were lost. */
   losses: number;
-  /** The total and the longest wait of these calls. */
+  /** The sum of the waits of these calls, and the longest wait. */
   waitMsSum: number;
   waitMsMax: number;
 }
@@ -42,8 +42,8 @@ const MOST_NAMES = 1_000;
 const MOST_LOSSES = 10;
 
 /**
- * Counts what a client's presence reports about its calls. Calls that succeed at once are only a number, `Client.acquired`, so that they
- * call no function here.
+ * Counts what a client's presence reports about its calls. A call that succeeds at once only adds to `Client.acquired`, so that it calls no
+ * function here.
  */
 export class Tally {
   /** The latest losses, the oldest first. */

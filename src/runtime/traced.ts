@@ -38,9 +38,9 @@ export function traced<T>(
   return tracedOn(events.acquire, event, wish, acquire, (acquired) => comeTo(wish, acquired, describe));
 }
 
-/** Reports the end of a traced call: one of both, once. */
+/** Reports the end of a traced call. Exactly one of the two methods is called, once. */
 interface TellEnd<T> {
-  /** The call has ended with a result. @param come makes the caller's result of it, in the caller's async context */
+  /** The call has ended with a result. @param come makes the caller's result from it, in the async context of the caller */
   ended<R>(acquired: T | undefined, come: () => R): R;
   failed(error: unknown): void;
 }
@@ -135,7 +135,7 @@ function failure({ waiter }: { readonly waiter: Waiter }, error: unknown) {
   return { outcome: isCancelled ? ("cancelled" as const) : ("failed" as const), error };
 }
 
-/** Call it in the context of the call, with the stores that are bound to its start. */
+/** Must run in the async context of the call, with the stores that were bound at its start. */
 function tellEnd<E extends AcquireEvent | LatchAwaitEvent>(
   { asyncStart, asyncEnd, error: failed }: TraceChannel<E>,
   event: E,

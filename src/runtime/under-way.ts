@@ -34,7 +34,7 @@ interface PauseOptions {
 export class UnderWay {
   readonly #clock: Clock;
   readonly #commands = new Ring<Pending>();
-  /** The commands that `idle` does not wait for. */
+  /** The commands with `isAside`, for which `idle` does not wait. */
   readonly #aside = new Ring<Pending>();
   readonly #pauses = new Ring<Pause>();
   /** The functions that end the optional pauses. */
@@ -134,7 +134,7 @@ export class UnderWay {
     this.#alarmMs = Number.POSITIVE_INFINITY;
     try {
       for (const pending of [...this.#commands, ...this.#aside]) {
-        // An expired command's caller may have ended other commands: stopping a client ends all.
+        // The caller of an expired command may have ended other commands too, for example by stopping the client.
         if (pending.isLinked && pending.expiresMs <= nowMs) pending.expire();
       }
     } finally {

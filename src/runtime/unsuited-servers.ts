@@ -57,7 +57,7 @@ export class UnsuitedServers {
   }
 }
 
-/** @param memory the server's `maxmemory` in bytes; null if it does not tell */
+/** @param memory the server's `maxmemory` in bytes; null if the server does not report it */
 function limit(memory: string | null): string {
   if (memory === null) return "";
   return memory === "0" ? ", maxmemory not set" : `, maxmemory ${memory}`;

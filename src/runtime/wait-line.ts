@@ -30,7 +30,7 @@ const LEAST_SHARE = 0.8;
 /**
  * The waiters of this client for one lock, one number of permits or one latch, in order of arrival. Only the first, the head, talks to
  * Redis, so a server has one waiter for each process and not one for each task. A wake-up belongs to the line: if the head gives up without
- * using it, the next waiter gets it.
+ * using the wake-up, the next waiter gets it.
  * @see docs/internals/states.md#the-line
  */
 export class WaitLine implements LineHearer {
@@ -40,24 +40,26 @@ export class WaitLine implements LineHearer {
   readonly #services: LineServices;
   /** Decides how long the lock is left to other clients: longer each time, until they use it. */
   #yields: Yields | undefined;
-  /** The first in line; undefined while the line is empty. Set by the line. */
+  /** The first in line; undefined while the line is empty. Only the line sets it. */
   head: Waiter | undefined;
   /** The waiters behind the head; undefined before the first of them. */
   #behind: Set<Waiter> | undefined;
-  /** The channel on which this client hears of its turn in the queue in Redis; undefined if it waits in no queue. */
+  /** The channel on which this client is notified when its turn in the queue in Redis comes; undefined if it waits in no queue. */
   ownChannel: string | undefined;
-  /** Undefined before it first listens. Set by the line. */
+  /** Undefined before it first listens. Only the line sets it. */
   ears: LineEars | undefined;
-  /** Whether the head's question should put this client into the queue: it would hear of its turn. */
+  /** Whether the head's question should put this client into the queue. True if the client would hear of its turn. */
   queues = false;
   /** Whether the head should ask because of news since the latest question; `#news` says which. */
   #woken = false;
   #news: LineNews = "timer";
-  /** Undefined before this client has freed it while calls waited. */
+  /** Undefined until this client frees the lock while calls wait. */
   #ownMessage: OwnMessage | undefined;
-  /** On the monotonic clock: by then other clients have had their turn, whatever was asked before. */
+  /** By this time, other clients have had their chance to take the lock after a release of this client. On the monotonic clock. */
   #turnMs = Number.POSITIVE_INFINITY;
-  /** On the monotonic clock: asking earlier is useless unless the line is woken. For a line of one, its call sets it. */
+  /**
+   * Asking Redis before this time is useless, unless the line is woken. On the monotonic clock. In a line of one call, that call sets it.
+   */
   askAgainMs: number = Number.NEGATIVE_INFINITY;
   /** The holder that was seen last, for the error of a call whose time is up. */
   sighting: Sighting | undefined;
@@ -66,7 +68,10 @@ export class WaitLine implements LineHearer {
   /** Wakes the head; undefined before it first sleeps. */
   #alarm: LineAlarm | undefined;
 
-  /** @param head the call of a line of one, which has its own place in a queue in Redis and hears through that; it never leaves the line */
+  /**
+   * @param head the only call of a line of one: it has its own place in a queue in Redis, is notified through that place, and never leaves
+   * the line
+   */
   constructor(awaited: Awaited, ownChannel: string | undefined, services: LineServices, head?: Waiter) {
     this.awaited = awaited;
     this.#clock = services.clock;
@@ -75,7 +80,7 @@ export class WaitLine implements LineHearer {
     this.head = head;
   }
 
-  /** Whether it waits in a queue in Redis: then it does not hear of a release that notifies another client of the queue. */
+  /** Whether this client waits in a queue in Redis. It then gets no message about a release that notifies another client of the queue. */
   get hasQueue(): boolean {
     return this.ownChannel !== undefined;
   }
@@ -104,7 +109,7 @@ export class WaitLine implements LineHearer {
     this.askAgainMs = Number.NEGATIVE_INFINITY;
     this.sighting = undefined;
     this.isElsewhere = false;
-    // If messages already arrive, the first attempt misses none, and no second one is needed.
+    // If messages already arrive, none can be missed during the first attempt, so no second attempt is needed.
     if (this.#services.subscriptions.isOpen(this.ownChannel ?? this.awaited.channel)) this.listen();
     else if (this.awaited.releasedAs !== undefined && this.ears?.forgetOwn()) this.ownChannel = undefined;
     this.head = waiter;
@@ -138,8 +143,9 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * A waiter's time is up, and no answer has told it that what it waits for is taken: it waits for this long, and the head asks for it.
-   * @returns false if it has done so already, or if the head waits to be sent because too much is under way
+   * The waiter's time is up, and no answer says that what it waits for was taken. The waiter waits this much longer, and the head asks
+   * Redis for that answer.
+   * @returns false if the waiter has waited longer before, or if the head's question itself waits because too many commands are under way
    */
   waitOn(waiter: Waiter, ms: number): boolean {
     if (this.head?.queued !== undefined || !waiter.waitOn(ms)) return false;
@@ -154,12 +160,12 @@ export class WaitLine implements LineHearer {
 
   /**
    * The head is about to ask: from now on, wake-ups are for the next question.
-   * @param polls whether the client wants a place in the queue although it hears of no turn
+   * @param polls whether the client wants a place in the queue although it will not be notified
    * @returns why it asks
    */
   asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    // The line had left a turn to others after this client freed the lock.
+    // This client freed the lock and left it to other clients for a while, which is over.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
@@ -169,12 +175,12 @@ export class WaitLine implements LineHearer {
     return news;
   }
 
-  /** The `heir` that may take over a lock from another call of this client: the head's, while it sleeps. */
+  /** The `heir` of the head, which may take over the lock from another call of this client; undefined while the head does not sleep. */
   get heir(): object | undefined {
     return this.head?.isAsleep ? this.head.heir : undefined;
   }
 
-  /** This client is about to free what is waited for: its own message must be ignored. */
+  /** This client is about to free what the line waits for. The message of that release must be ignored. */
   freeing(): void {
     const isSubscribed = this.#services.subscriptions.isOpen(this.awaited.channel);
     this.#ownMessage ??= new OwnMessage();
@@ -182,7 +188,7 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * This client has freed it: if others listen too, it is their turn first.
+   * This client has freed what the line waits for. If other clients listen, they may take it first.
    * @param heard how many clients received the message; undefined if unknown
    */
   freed(heard: number | undefined): void {
@@ -198,9 +204,9 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** This client has set another TTL. If the lock ends sooner than the line knows, the head asks then. */
+  /** This client has changed the lock's TTL. If the lock now ends sooner than the line knew, the head asks then. */
   endsIn(ms: number): void {
-    // The answer to a question under way may be older, and is read later.
+    // A question may be under way. Its answer may be older than the change but be read later.
     if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
     if (askAgainMs >= this.askAgainMs) return;
@@ -208,16 +214,16 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** It is not known whether this client has freed it. */
+  /** It is unknown whether this client has freed what the line waits for. */
   notFreed(): void {
     const wasIgnored = this.#ownMessage?.end() ?? false;
-    // Without the common channel, it was told nothing.
+    // Without the common channel, the line would have missed a message about that release.
     const isDeaf = this.hasQueue && this.ears?.hearsAll !== true;
     if (wasIgnored || isDeaf) this.wake();
   }
 
   /**
-   * The lock was seen held, by others or by the waiter of this line that just took it.
+   * The lock was seen held, by another client or by the waiter of this line that has just taken it.
    * @param soonestMs asks again after this time at the latest
    */
   seenHeld({ holder, ttlMs, own = true }: SeenHolder, soonestMs: number = Number.POSITIVE_INFINITY): void {
@@ -229,8 +235,8 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * Asking is useless for this time unless the line is woken.
-   * @param ms as Redis answered; negative: unknown
+   * Until this time is over, asking is useless unless the line is woken.
+   * @param ms the time that Redis answered; negative: unknown
    * @param soonestMs asks again after this time at the latest
    */
   rest(
@@ -241,13 +247,13 @@ export class WaitLine implements LineHearer {
     const jitteredMs =
       this.#services.safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
-    // Redis answers whole milliseconds, rounded: after one more it is certainly over.
+    // Redis rounds to whole milliseconds: one millisecond more, and the time is certainly over.
     this.askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
   }
 
   /**
-   * The head is about to sleep: the line listens, and wakes it when there is something to ask or to listen to. If that time is later put
-   * off, the head wakes once for nothing.
+   * The head is about to sleep. The line listens, and wakes the head when there is a reason to ask Redis or to listen to another channel.
+   * If the time to ask is put off after this call, the head wakes once without a reason.
    */
   watch(): void {
     this.listen();
@@ -297,11 +303,12 @@ export class WaitLine implements LineHearer {
   stands(place: WaitingPlace, ttlMs: number): void {
     const { waits, ahead } = place;
     this.ears?.stands(place, this.isElsewhere);
-    // The first in the queue asks when the lease is over, because an expiry is not announced; the second asks if the first does not come.
+    // An expiry is not announced, so the first client in the queue asks when the lease is over. The second client asks a little later, in
+    // case the first does not.
     if (waits && ahead > 0) this.rest(ahead === 1 && ttlMs >= 0 ? ttlMs + GIVEN_MS : -1);
   }
 
-  /** This client has freed it, and it was granted to another waiting client: now this client waits for others too. */
+  /** This client has freed the lock, and the release has given it to another waiting client. Now this client waits like the others. */
   given(): void {
     this.#ownMessage?.end();
     this.#yields ??= new Yields(this.#services.usableYield);
@@ -310,7 +317,7 @@ export class WaitLine implements LineHearer {
     else this.wake();
   }
 
-  /** Redis could not be asked: all waiters in line fail now and not one after the other. Only the head had asked. */
+  /** Redis could not be asked. All waiters in line fail now, not one after the other. None of them but the head has asked anything. */
   fail(error: UnavailableError): void {
     for (const waiter of this.waiters) waiter.cancel(withKnownOutcome(error));
   }

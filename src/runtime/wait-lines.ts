@@ -8,14 +8,14 @@ import { usableYield } from "./yields.js";
 
 /** The number of empty lines that are always kept. */
 const FEW_EMPTY = 64;
-/** Beyond this many locks, it is not recorded that others heard of a release: newcomers may then overtake waiters. */
+/** The lines remember at most this many locks whose releases other clients have heard. Beyond that, newcomers may overtake waiters. */
 const MOST_HEARD = 1_000;
 
 /** The waiters of this client, in one line for each thing that they wait for. */
 export class WaitLines {
   /** What a line uses. */
   readonly services: LineServices;
-  /** By the id of the awaited thing. Empty lines are kept: most new waiters join one of them. */
+  /** By the id of the thing that the line waits for. Empty lines are kept, because most new waiters join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
   /** Whether a server knows all listeners of a channel. */
@@ -33,7 +33,7 @@ export class WaitLines {
 
   /**
    * Puts a waiter at the end of the line for what it waits for.
-   * @param queues whether it may have a place in a queue in Redis: a new line gets a channel for that
+   * @param queues whether the line may have a place in a queue in Redis: a new line then gets its own channel
    */
   join(awaited: Awaited, waiter: Waiter, queues: boolean | undefined = awaited.queues): WaitLine {
     let line = this.#lines.get(awaited.id);
@@ -50,11 +50,11 @@ export class WaitLines {
 
   leave(line: WaitLine, waiter: Waiter): void {
     if (!line.remove(waiter)) return;
-    // Waiters outside the line that relied on its answers are no longer told.
+    // Waiters that have left the line no longer get its answers.
     line.answers.untold = undefined;
     this.#empty += 1;
     if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;
-    // A new map in place of many deletions, each of which could copy it.
+    // Builds a new map: each of many deletions could copy the old map.
     this.#lines = new Map([...this.#lines].filter(([, { length }]) => length > 0));
     this.#empty = 0;
   }
@@ -65,7 +65,7 @@ export class WaitLines {
     return line?.head === undefined ? undefined : line;
   }
 
-  /** How a release looks into the queue of a lock in Redis; undefined if no client is known to wait there. */
+  /** How a release has to look into the queue of a lock in Redis; undefined if no client is known to wait there. */
   look(lockId: string): LookIntoQueue | undefined {
     const asOf = this.waitedFor.get(lockId);
     if (asOf === undefined) return undefined;
@@ -73,7 +73,8 @@ export class WaitLines {
   }
 
   /**
-   * Others have heard of a release of this client that did not look into the queue, or wait for the same permits: the next release looks.
+   * Other clients have heard of a release of this client that did not look into the queue, or they wait for the same permits. So the next
+   * release looks.
    */
   wasHeard(lockId: string): void {
     const { waitedFor } = this;
@@ -81,8 +82,8 @@ export class WaitLines {
   }
 
   /**
-   * A release has removed this client from the queue, even if a call has come to wait since the release was made. A question sent after it
-   * may have been answered before it.
+   * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has a
+   * newer report, it stays: its question was sent after the release, but may have been answered before.
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

@@ -5,7 +5,7 @@ import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
 import { heed, reasonOf, unheed } from "./abort-signals.js";
 
-/** What a call waits for, and the holder of its own client that was seen to have it. */
+/** What a call waits for, and the holder, in the call's own client, that was seen to have it. */
 export interface OwnObstacle {
   readonly name: string;
   readonly holder: string;
@@ -19,12 +19,12 @@ export interface WaitedFor {
   readonly kind: string | { readonly name: string };
 }
 
-/** Several if locks count as one. */
+/** A list if the call waits for several locks that count as one. */
 export type WaitsFor = WaitedFor | readonly WaitedFor[];
 
 /**
  * One call that waits. It sleeps until it is woken, its time is up or it is cancelled, and then checks its state: `pause` resolves in each
- * of these cases. Its size does not grow with the wait, and it has a timer only while it sleeps.
+ * of these cases. A waiter takes the same memory however long it waits, and has a timer only while it sleeps.
  * @see docs/internals/states.md#the-line
  */
 export class Waiter extends Link {
@@ -35,46 +35,49 @@ export class Waiter extends Link {
   readonly #endMs: number;
   /** Whether the call knows that what it wants was taken at some time since it began. */
   isTold = false;
-  /** How long it waits for that knowledge after its end; 0: its time is not up, or it was told in time. */
+  /** How long it waits for that knowledge after its time is up. 0 if its time is not up, or if it knew in time. */
   #overtimeMs = 0;
   /** Whether it belongs to a running body, which `close` lets continue for `graceMs`. */
   inBody = false;
-  /** Whether it sleeps for times of its own while it is the head of a line, as in spin locks: then it is woken when it becomes the head. */
+  /** Whether, as the head of a line, it chooses how long it sleeps, as in spin locks. Such a waiter is woken when it becomes the head. */
   naps = false;
-  /** For presence; undefined for a call that wants nothing that other calls may have. */
+  /** What presence reports that it waits for; undefined if the call waits for nothing that other calls may have. */
   waitsFor: WaitsFor | undefined;
-  /** For presence: what its caller says about the hold. */
+  /** The note that its caller gave for the hold, for presence. */
   note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
   /** The first `contended` event of its call. */
   contended: ContendedEvent | undefined;
   /**
-   * The async context of its caller, in which its commands are sent, also those that a wake-up sends. Undefined while no listener traces
-   * calls.
+   * The async context of its caller. Its commands are sent in this context, even if a wake-up sends them. Undefined while no listener
+   * traces calls.
    */
   context: AsyncResource | undefined;
-  /** An `Heir` of locks/: takes over a lock for this waiter when another call of this client hands it over. Undefined while it must not. */
+  /**
+   * An `Heir` of locks/: takes over a lock for this waiter when another call of this client hands it over. Undefined while the waiter must
+   * not take over a lock.
+   */
   heir: object | undefined;
   /** The hold of its own client that it was last seen to wait for. */
   #behind: OwnObstacle | undefined;
   /** Its place in the queue for room at the server; undefined while it has none. */
   queued: { dismiss(): void } | undefined;
-  /** Whether the caller, the line or `close` has ended it; `#reason` says why. */
+  /** Whether the caller, the line or `close` has cancelled it; `#reason` says why. */
   #cancelled = false;
   #reason: unknown;
   /** It was woken while it did not sleep: the next sleep ends at once. */
   #awake = false;
-  /** Whether an answer to another waiter also serves this one. */
+  /** Whether an answer to another waiter has settled this one too. */
   #served = false;
   /** Continues after the sleep, which `#timer` ends; undefined while it does not sleep. */
   #resume: (() => void) | undefined;
   #timer: Timer | undefined;
-  /** Called when it is cancelled. At most one at a time. */
+  /** Called when it is cancelled. Only one function at a time. */
   onCancel: (() => void) | undefined;
-  /** The call of which it is a part. */
+  /** The waiter of the whole call, if this is a part of it. */
   #whole: Waiter | undefined;
-  /** Its parts, which end with it. */
+  /** Its parts, which are cancelled with it. */
   #parts: Set<Waiter> | undefined;
 
   /** @param waitMs how long it may wait; undefined: for ever */
@@ -100,20 +103,23 @@ export class Waiter extends Link {
     return this.#reason;
   }
 
-  /** What the call wants is taken, by an answer of Redis to it or to its line, or because a hold of its own client has it. */
+  /** What the call wants is taken. An answer of Redis to the call or to its line says so, or a hold of the same client has it. */
   told(): void {
     this.isTold = true;
     this.#whole?.told();
     if (this.#overtimeMs > 0) this.wake();
   }
 
-  /** Its call was published as contended; for a call for several locks, one of them was. */
+  /** A `contended` event was published for this call or, if it wants several locks, for one of them. */
   toldContended(event: ContendedEvent): void {
     this.contended ??= event;
     this.#whole?.toldContended(event);
   }
 
-  /** Its time is up without being told: it waits this much longer to be told. @returns false if it has done so, or has time left */
+  /**
+   * Its time is up, and it does not know whether what it wants is taken. It waits this much longer to be told. @returns false if it has
+   * waited longer before, or still has time
+   */
   waitOn(ms: number): boolean {
     const leftMs = this.#leftMs();
     if (this.#overtimeMs > 0 || leftMs > 0) return false;
@@ -121,7 +127,7 @@ export class Waiter extends Link {
     return true;
   }
 
-  /** True while it waits on after its end. */
+  /** True while it waits on although its time is up. */
   get isInOvertime(): boolean {
     return this.#overtimeMs > 0;
   }
@@ -189,7 +195,7 @@ export class Waiter extends Link {
   }
 
   /**
-   * How long it may wait to be sent. A call that may not wait for the lock still makes one attempt, so it waits for room without a limit; a
+   * How long it may wait to be sent. A call that may not wait for the lock still makes one attempt, which waits for room without a limit. A
    * call in overtime does not wait.
    */
   get queueMs(): number {
@@ -227,7 +233,7 @@ export class Waiter extends Link {
     if (this.#parts !== undefined) for (const part of this.#parts) part.cancel(reason);
   }
 
-  /** Makes a waiter that ends with this one, for a call that waits for several things at once. Must be disposed of. */
+  /** Makes a waiter for one of the things that a call waits for at once. It is cancelled together with this waiter. Must be disposed of. */
   part(): Waiter {
     const part = new Waiter(this.#clock, this.#leftMs(), undefined);
     part.#whole = this;
@@ -265,7 +271,7 @@ export class Waiter extends Link {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
     if (this.#signal !== undefined) unheed(this.#signal, this);
-    // What still refers to the call must not keep its caller's context alive.
+    // Other objects may still refer to the waiter; they must not keep the caller's context alive.
     this.context = undefined;
   }
 }

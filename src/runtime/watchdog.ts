@@ -14,7 +14,7 @@ export interface Renewable {
   readonly key: string;
   /** The watchdog that renews it; undefined: none does. Set by the watchdog. */
   watchdog: Watchdog | undefined;
-  /** True while it is being renewed or waits for the next try: a beat skips it. Set by the watchdog. */
+  /** True while the field is being renewed, or waits for the next try. A beat skips the field then. Set by the watchdog. */
   underRenewal: boolean;
   /** The renewal that it needs now, just after it was seen alive. */
   renewal(): Renewal;
@@ -28,7 +28,7 @@ export interface Renewable {
    * @param at the current time
    */
   renewed(sentAt: Instant, at: Instant): void;
-  /** The field is gone. @returns false if the renewal is outdated */
+  /** The field is gone in Redis. @returns false if the renewal is outdated */
   gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
@@ -101,7 +101,7 @@ export class Watchdog {
     return [...this.#held()].filter(({ watchdog }) => watchdog === this);
   }
 
-  /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
+  /** A beat that finds nothing to renew sets no further timer. Locks that come and go between two beats set none. */
   #schedule(): void {
     const periodMs = this.leaseMs / RENEWALS_PER_LEASE;
     const beatMs = this.#clock.monotonicMs() + periodMs;
@@ -117,7 +117,7 @@ export class Watchdog {
     });
   }
 
-  /** Never rejects. Tries again what is not answered, until it is answered or no longer held. */
+  /** Never rejects. Tries again until each field is renewed or no longer held. */
   async #renew(batch: readonly Renewable[], turn: BeatTry): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
@@ -129,7 +129,7 @@ export class Watchdog {
       let isFresh = true;
       let leastMs: number | undefined;
       const renewals = () => {
-        // A later sending leaves out the fields that were released meanwhile; none may be left.
+        // A later sending leaves out the fields that were released meanwhile, perhaps all of them.
         if (!isFresh) wanted = this.#wantedOf(wanted);
         leastMs = events.renewalDone.hasSubscribers ? leastOf(wanted, now(this.#clock)) : undefined;
         return wanted.map((renewable) => renewable.renewal());
@@ -148,7 +148,7 @@ export class Watchdog {
       if (unsettled.length > 0) this.#retry(unsettled, turn, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
-        // One bad key may fail a whole call: each is sent by itself, so that the good ones are renewed.
+        // One bad key may fail a whole call. So each field is sent by itself, and the good ones are renewed.
         for (const renewable of wanted) void this.#renew([renewable], turn);
       } else {
         this.#retry(wanted, turn, error);

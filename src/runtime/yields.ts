@@ -1,15 +1,15 @@
-/** Far longer than a waiter near the server takes to hear of a release and to ask, and short for the line that yields. */
+/** Far longer than a waiter near the server needs to hear of a release and to ask, yet short for the line that yields. */
 const SHORTEST_MS = 5;
 /** Enough for a waiter that is 200 ms away from the server, one way. */
 const LONGEST_MS = 400;
 /** After a yield that no client used, the next one is this many times as long. */
 const GROWTH = 4;
 /**
- * A client still listens for this time after it has waited. So a client that used a yield may listen without waiting, and for this time
- * yields do not grow.
+ * A client keeps listening for this time after it has waited. So a client that once used a yield may still listen although it does not
+ * wait; yields do not grow during this time.
  */
 const USERS_STAY_MS = 10_000;
-/** A line earns one millisecond of yield in this time. */
+/** A line earns one millisecond of yield for each period of this length. */
 const EARNING_MS = 20;
 /** The most that a line can save: enough to grow from the shortest yield to the longest. */
 const MOST_SAVED_MS = 900;
@@ -53,7 +53,7 @@ export class Yields {
     if (this.#unusedMs > 0 && nowMs - this.#usedMs > USERS_STAY_MS) {
       this.#longestMs = Math.max(this.#longestMs, Math.min(GROWTH * this.#unusedMs, LONGEST_MS));
     }
-    // A client that begins to listen waits for the lock, and may be farther away than all before.
+    // The client that has begun to listen waits for the lock, and may be farther away than the clients before it.
     if (others !== undefined && others > (this.#others ?? others)) {
       this.#usedMs = Number.NEGATIVE_INFINITY;
       this.#savingSinceMs = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ export class Yields {
     return true;
   }
 
-  /** Another client was given what was freed: it needs no yield. */
+  /** The release gave the lock to another client, which needs no yield. */
   given(nowMs: number): void {
     this.#unusedMs = 0;
     this.#usedMs = nowMs;

@@ -4,7 +4,7 @@ import { type ConformanceCase, conformanceCase, Recorder } from "./conformance-c
 /** The promises of `subscribe`. */
 export const channelCases: readonly ConformanceCase[] = [
   conformanceCase(
-    "tells that it listens before it resolves, then each message in order",
+    "listens before it resolves, and delivers each message in order",
     [],
     async (stage, { keepsOrder }) => {
       const [driver, other] = [await stage.connect(), await stage.connect()];
@@ -16,7 +16,7 @@ export const channelCases: readonly ConformanceCase[] = [
       for (const message of messages) {
         const sent = stage.publish(other, channel, message);
         published.push(sent);
-        // The connections of a pool may overtake each other.
+        // Commands on different connections of a pool may overtake each other.
         if (!keepsOrder) await sent;
       }
       await Promise.all(published);
@@ -73,7 +73,7 @@ export const channelCases: readonly ConformanceCase[] = [
     );
   }),
 
-  conformanceCase("gives a channel to the latest who listens to it, whoever leaves", [], async (stage) => {
+  conformanceCase("keeps the latest listener of a channel, whichever listener leaves", [], async (stage) => {
     const driver = await stage.connect();
     const channel = stage.channel("one");
     const [before, latest] = [new Recorder(), new Recorder()];
@@ -109,7 +109,7 @@ export const channelCases: readonly ConformanceCase[] = [
     deepStrictEqual([gone.heard, back.heard], [["ready"], ["ready", ">heard"]]);
   }),
 
-  conformanceCase("listens when the last listener leaves while another comes", [], async (stage) => {
+  conformanceCase("listens when one listener leaves while another joins", [], async (stage) => {
     const driver = await stage.connect();
     const channel = stage.channel("one");
     for (let round = 0; round < 20; round += 1) {
@@ -163,7 +163,7 @@ export const channelCases: readonly ConformanceCase[] = [
     },
   ),
 
-  conformanceCase("is subscribed no longer than somebody listens", ["count-receivers"], async (stage) => {
+  conformanceCase("is subscribed only while a listener is there", ["count-receivers"], async (stage) => {
     const driver = await stage.connect();
     const channel = stage.channel("one");
     const leave = await stage.listen(driver, channel, new Recorder());

@@ -5,7 +5,7 @@ import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../driv
 /** A promise that every driver keeps. */
 export interface ConformanceCase {
   readonly name: string;
-  /** An ability of the harness without which the case does not apply. */
+  /** An ability without which the case does not apply. */
   readonly needs: readonly ConformanceAbility[];
   run(harness: ConformanceHarness): Promise<void>;
 }
@@ -26,9 +26,9 @@ export type ConformanceAbility =
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
-  /** Which messages are tried. Default: classic. */
+  /** The family of the published messages. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether publishing answers how many listen. False in a cluster, where each server counts its own. */
+  /** Whether `PUBLISH` returns the number of all listeners. False in a cluster, where a server counts only its own. */
   readonly countsReceivers?: true;
   /** Whether calls reach the server in the order in which they were made. False with a pool of connections. */
   readonly keepsOrder?: true;
@@ -40,22 +40,22 @@ export interface ConformanceHarness {
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */
   cutSubscriber?(driver: Driver): Promise<void>;
-  /** Ends the client on which this driver runs scripts for good, as its owner would. Resolves when the client has ended. */
+  /** Ends this driver's script client for good, as its owner would. Resolves when the client has ended. */
   endClient?(driver: Driver): Promise<void>;
   /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
-  /** Gives an existing key to another server. Resolves when all servers know. */
+  /** Gives an existing key to another server. Resolves when all servers know its new server. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;
 }
 
-/** The means of a case's body. */
+/** What the body of a case may use. */
 export class Stage {
   readonly #harness: ConformanceHarness;
   readonly #drivers: Driver[] = [];
   readonly #keys: string[] = [];
-  /** Other cases and other users of the server have other names. */
+  /** The name is new for each stage, so that cases and other users of the server do not share keys. */
   readonly #name = `holdfast-conformance:{${randomUUID()}}`;
 
   constructor(harness: ConformanceHarness) {

@@ -9,7 +9,7 @@ const refusal = script("refusal", 'return redis.error_reply("REFUSED as it was a
 /** The promises of `everywhere`. */
 export const masterCases: readonly ConformanceCase[] = [
   conformanceCase(
-    "runs a script without keys on each master, once in each answer",
+    "runs a script without keys on each master and answers once for each",
     ["reaches-every-master"],
     async (stage, { masters, flushScripts }) => {
       const driver = await stage.connect();
@@ -28,13 +28,13 @@ export const masterCases: readonly ConformanceCase[] = [
   ),
 
   conformanceCase(
-    "answers no part when its client has lost one of the masters",
+    "answers from all masters or rejects when its client has lost one of the masters",
     ["reaches-every-master", "lose-master"],
     async (stage, { masters, loseMaster }) => {
       const driver = await stage.connect();
       await everywhere(driver, words);
       await loseMaster?.(driver);
-      // The client may find the master again.
+      // The client may have found the master again by now.
       const replies = await everywhere(driver, words).catch(() => undefined);
       strictEqual(replies?.length ?? masters, masters);
     },

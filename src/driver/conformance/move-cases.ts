@@ -9,12 +9,12 @@ const PAUSE_MS = 10;
 /** The promises of `onMoved` and `lookForMoves`. */
 export const moveCases: readonly ConformanceCase[] = [
   conformanceCase(
-    "tells that a key has moved, to who sends it nothing as well, and by then names its new place",
+    "reports that a key has moved, even to a client that sends nothing to the key, and names the new server by then",
     ["move-key"],
     async (stage, harness) => {
       const driver = await stage.connect();
       const key = stage.key("counter");
-      ok(driver.placeOf && driver.onMoved, "the driver does not tell of moves");
+      ok(driver.placeOf && driver.onMoved, "the driver does not report moves");
       strictEqual(await evaluate(driver, increment, [key]), 1);
       const before = driver.placeOf(key);
       const places: string[] = [];
@@ -32,12 +32,12 @@ export const moveCases: readonly ConformanceCase[] = [
       }
       notStrictEqual(driver.placeOf(key), before);
       strictEqual(await evaluate(driver, increment, [key]), 2);
-      strictEqual(tellsAnother, 0, "who has ended that is not told");
+      strictEqual(tellsAnother, 0, "the removed callback is not called");
       end();
     },
   ),
 
-  conformanceCase("looks for moves without an error, also once it is closed", ["move-key"], async (stage) => {
+  conformanceCase("looks for moves without an error, even once it is closed", ["move-key"], async (stage) => {
     const driver = await stage.connect();
     await driver.lookForMoves?.();
     await driver.close();

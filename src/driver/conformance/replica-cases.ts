@@ -41,7 +41,7 @@ export const replicaCases: readonly ConformanceCase[] = [
   }),
 
   conformanceCase(
-    "tells of replicas that are missing once their time is over",
+    "reports that replicas are missing when the time for them is over",
     ["replicate"],
     async (stage, { replicas = 0 }) => {
       const driver = await stage.connect();
@@ -53,7 +53,7 @@ export const replicaCases: readonly ConformanceCase[] = [
   ),
 
   conformanceCase(
-    "answers each of many calls made at once, and those that are refused as they are",
+    "answers each of many calls made at once, and rejects the refused ones",
     ["replicate"],
     async (stage, { replicas = 0 }) => {
       const driver = await stage.connect();

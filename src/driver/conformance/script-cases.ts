@@ -47,7 +47,7 @@ export const scriptCases: readonly ConformanceCase[] = [
     }
   }),
 
-  // Not up to 2^53: ioredis 6 misreads integers that are less than 48 below it, and no script returns such integers.
+  // Only up to 2^52: ioredis 6 misreads integers that are less than 48 below 2^53, and no script returns such integers.
   conformanceCase("keeps integers up to 2^52", [], async (stage) => {
     const driver = await stage.connect();
     for (const value of [0, -1, 2 ** 31, 2 ** 32 + 1, 1_795_209_961_773, 2 ** 52 + 1, -(2 ** 52) - 1]) {
@@ -175,7 +175,7 @@ export const scriptCases: readonly ConformanceCase[] = [
     strictEqual(await evaluate(await stage.connect(), read, [key]), "1");
   }),
 
-  conformanceCase("answers what was under way when it was closed", [], async (stage) => {
+  conformanceCase("answers the calls that were under way when it was closed", [], async (stage) => {
     const driver = await stage.connect();
     const answer = evaluate(driver, increment, [stage.key("counter")]);
     await driver.close();
@@ -183,7 +183,7 @@ export const scriptCases: readonly ConformanceCase[] = [
   }),
 
   conformanceCase(
-    "settles what was under way when its client ended for good, and then refuses calls",
+    "settles the calls that were under way when its client ended for good, and then refuses calls",
     ["end-client"],
     async (stage, harness) => {
       const driver = await stage.connect();

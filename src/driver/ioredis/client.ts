@@ -3,7 +3,10 @@ import { type AddressMap, inUrl } from "../addresses.js";
 import { assertShape } from "../shape.js";
 import { type StartupNode, startupNodesOf, TESTED } from "./unofficial.js";
 
-/** What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit and are not imported. */
+/**
+ * What the adapter uses of ioredis' `Redis`. A structural type, so that ioredis 5 and 6 and its fork iovalkey all fit and none of them is
+ * imported.
+ */
 export interface IoredisClient extends IoredisConnection, IoredisScripts {
   readonly isCluster: boolean;
   readonly mode: string;
@@ -62,7 +65,7 @@ export interface IoredisConnection extends Pick<EventEmitter, "off"> {
 
 export interface IoredisStream {
   readonly destroyed: boolean;
-  /** The error that broke it. */
+  /** The error that broke the stream. */
   readonly errored?: Error | null | undefined;
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;

@@ -63,7 +63,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
 
-  /** ioredis would open a connection for each look, so it looks only if there is something to see. */
+  /** A refresh by ioredis opens a connection, so it runs only if a connected node has answered with other slots. */
   readonly lookForMoves = async (): Promise<void> => {
     const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
     if (await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"))) await this.refresh();
@@ -84,7 +84,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
 
   send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     connectLazy(this.#cluster);
-    // The first command to a node connects the node, for longer than this call lasts.
+    // The first command to a node opens its connection, which outlives this call: hence the root context.
     return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
   }
 
@@ -134,7 +134,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return node.duplicate(options);
   };
 
-  /** For a node that ioredis does not know yet: the options of any other node. */
+  /** A node that ioredis does not know yet gets the options of any other node. */
   #node(address: string): (options: object) => IoredisOwnClient {
     const nodes = this.#cluster.nodes("all");
     const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);

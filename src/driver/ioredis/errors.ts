@@ -7,8 +7,8 @@ export function fromIoredis(error: unknown): unknown {
 }
 
 /**
- * By name, as the versions do not share a class. A minified program has other names, hence the second mark: ioredis notes the command only
- * on answers and on aborted commands, and only answers begin with a word in capitals.
+ * The versions do not share a class, so an error is recognised by its name. A minified program has other names. So a second mark is
+ * checked: ioredis notes the command only on answers and on aborted commands, and only answers begin with a word in capitals.
  */
 function isReply(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;
@@ -16,7 +16,7 @@ function isReply(error: unknown): error is Error {
 }
 
 /**
- * Whether ioredis has given up commands since its connections failed too often. If its own `INFO` is among them, ioredis reports an error
+ * Whether ioredis has given up commands because its connections failed too often. If its own `INFO` is among them, ioredis reports an error
  * of the connection. That error does not say why the connection is missing.
  */
 export function isGivenUp({ message }: Error): boolean {

@@ -6,27 +6,30 @@ import { openConnection } from "./connections.js";
 
 /** The default number of Sentinels that ioredis listens to itself. */
 const MOST_SENTINELS = 10;
-/** ioredis asks one Sentinel. It may not know the new master yet that the majority has named. */
+/**
+ * ioredis asks one Sentinel, which may lag behind the majority. So the client reconnects this many times until it finds the master that the
+ * majority has named.
+ */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
 /** A client that is not connected this long after it was about to connect is on its way to a suspended server. */
 const STUCK_MS = 1_000;
 
 /**
- * The present master, as the Sentinels name it, and the caller's client on its way there. While no Sentinel is heard, the master is the
- * server that ioredis has found.
+ * Knows the present master, as the Sentinels name it, and makes the caller's client reconnect to it. While no Sentinel answers, the master
+ * is the server that ioredis has found.
  */
 export class PresentMaster {
   readonly #redis: IoredisClient;
   readonly #moved: () => void;
   readonly #sentinels: Sentinels;
-  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they do not name a master. */
+  /** The master's address as the Sentinels name it, mapped by `natMap`; undefined while they do not name a master. */
   #named: string | undefined;
   #place = "";
   /** The first question to the Sentinels; undefined until a call needs the answer. */
   #met: Promise<unknown> | undefined;
   #isMet = false;
-  /** While the client has to reconnect to the present master. */
+  /** Ends when the client has reconnected to the present master; undefined while it need not reconnect. */
   #journey: Journey | undefined;
   #tries = 0;
   #retry: Timer | undefined;
@@ -119,7 +122,7 @@ export class PresentMaster {
     this.#named = named;
     this.#tries = 0;
     if (isFirst && this.#standing(named) !== "elsewhere") {
-      // The client is where ioredis has found the master, perhaps by another name.
+      // The client is connected to the master that ioredis has found. The Sentinels may call the same server by another name.
       if (this.#place === "") this.#go(named);
       return;
     }
@@ -146,7 +149,7 @@ export class PresentMaster {
     else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
-  /** ioredis has reached another server than the named master: its Sentinel lags behind, or ours no longer answer. */
+  /** ioredis has connected to another server than the named master: its Sentinel lags behind, or our Sentinels no longer answer. */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();
@@ -196,7 +199,7 @@ class Journey {
 
 type SentinelAddress = NonNullable<IoredisClient["options"]["sentinels"]>[number];
 
-/** With the options of ioredis itself for connections to Sentinels. */
+/** Uses the options that ioredis itself uses for connections to Sentinels. */
 function openingOf(redis: IoredisClient, { host, port = 26_379, family }: SentinelAddress): OpenSentinel {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
   const duplicate = (options: object) =>

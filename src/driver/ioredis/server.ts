@@ -40,7 +40,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     this.traits = { server: serverName(options), topology };
     this.#redis = redis;
     this.#events = events;
-    // With the role "slave" the caller wants a replica: the client is not led to the master.
+    // With the role "slave" the caller wants a replica: the client is not made to reconnect to the master.
     if (topology === "sentinel" && options.role !== "slave") {
       const master = new PresentMaster(redis, () => {
         events.onReplaced();
@@ -61,7 +61,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     listen(redis, "ready", this.#onReady);
     listen(redis, "close", this.#onClose);
     listen(redis, "end", this.#onEnd);
-    // The caller still decides whether to listen to errors.
+    // `errorMonitor` is not a listener of "error", so the caller still decides whether errors are handled.
     listen(redis, errorMonitor, this.#onError);
   }
 
@@ -92,7 +92,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     await this.#master?.close();
   }
 
-  /** In the database that the options name, or that a later `SELECT` has chosen. */
+  /** Uses the database that a later `SELECT` has chosen, or else the database of the options. */
   readonly #duplicate = (options: object): IoredisOwnClient => {
     const redis = this.#redis;
     const db = selectedDatabase(redis) ?? redis.options.db;

@@ -9,13 +9,13 @@ import type { NodeRedisAddress, NodeRedisOptions, NodeRedisSentinelOptions } fro
 import { sentinelOptionsOf } from "./unofficial.js";
 
 /**
- * If the Sentinel that was asked for the other Sentinels did not answer, they are looked up again after this time. Until then holdfast
+ * If the Sentinel did not answer when it was asked for the other Sentinels, the question is repeated after this time. Until then holdfast
  * listens to no Sentinel.
  */
 const LOOK_AGAIN_MS = 1_000;
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Options of connections to servers that connections to Sentinels do not have, unless the client was configured so. */
+/** Options for connections to servers. Connections to Sentinels do not get them, unless the client sets them for Sentinels. */
 const NO_SERVER: object = {
   database: undefined,
   name: undefined,
@@ -25,8 +25,8 @@ const NO_SERVER: object = {
 };
 
 /**
- * The Sentinels of a client of node-redis, on connections of our own: the client asks one of them at a time, and does not tell of a
- * failover in progress.
+ * The Sentinels of a client of node-redis, on connections of our own: the client asks one of them at a time, and does not report a failover
+ * in progress.
  */
 export class ClientSentinels {
   readonly #redis: NodeRedisSentinel;

@@ -4,7 +4,7 @@ import { assertShape } from "../shape.js";
 import type { NodeRedisAddress, NodeRedisOptions } from "./options.js";
 import { keyPrefixOf, optionsOf, TESTED } from "./unofficial.js";
 
-/** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
+/** What the adapter uses of a client that `createClient()` of node-redis makes. A structural type, so that nothing is imported. */
 export interface NodeRedisClient extends NodeRedisEvents {
   readonly isOpen: boolean;
   readonly isReady: boolean;
@@ -20,7 +20,7 @@ export interface NodeRedisClient extends NodeRedisEvents {
 export interface NodeRedisPool extends NodeRedisEvents {
   readonly isOpen: boolean;
   readonly idleClients: number;
-  /** At once if a client is idle. */
+  /** Runs the task at once if a client is idle. */
   execute<T>(task: (client: NodeRedisClient) => T): Promise<Awaited<T>>;
 }
 
@@ -95,7 +95,7 @@ export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
     );
   }
   assertShape(redis, { adapter: "nodeRedisDriver", tested: TESTED, members: membersOf(redis) });
-  // Among the options, which only some kinds of clients show.
+  // The prefix is among the options, which only some kinds of clients show.
   const keyPrefix = keyPrefixOf(redis);
   if (keyPrefix !== undefined) {
     throw new TypeError(
@@ -144,7 +144,7 @@ function kindOf(value: unknown): string {
 export function serverName(redis: NodeRedisServer): string {
   if (isSentinel(redis)) {
     const sentinel = redis.getSentinelNode();
-    // It does not show the name of its master.
+    // The client does not show the name of its master.
     return `redis+sentinel://${sentinel ? nodeName(sentinel) : "unknown"}#${numberOf(redis)}`;
   }
   const options = isPool(redis) ? memberOptions(redis) : (redis.options ?? {});

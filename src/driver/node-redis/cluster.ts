@@ -72,7 +72,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#lookAtSlots();
   }
 
-  /** Node-redis would open a connection for each look, so it looks only if there is something to see. */
+  /** A refresh by node-redis opens a connection, so it runs only if a connected node has answered with other slots. */
   readonly lookForMoves = async (): Promise<void> => {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
@@ -147,7 +147,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     return this.#cluster.nodeClient(master);
   }
 
-  /** For a node without a client: the options of any other node. */
+  /** A node without a client gets the options of any other node. */
   #node(address: string): Duplicate {
     return async () => {
       const client = this.#cluster.nodeByAddress.get(address)?.client;
@@ -179,7 +179,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     void this.refresh();
   };
 
-  /** The commands under way on it were rejected. */
+  /** Node-redis has rejected the commands under way on this node. */
   readonly #onNodeEnd = () => this.#losses.add();
 }
 

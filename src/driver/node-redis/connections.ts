@@ -14,8 +14,8 @@ export const AS_THEY_ARE = { typeMapping: {}, asap: false, abortSignal: undefine
 
 /**
  * A client lives for one connection, and we reconnect ourselves: node-redis would keep the process alive while it waits to reconnect, and
- * would subscribe on its own. Left out are options for the caller's commands: a cache that clients share, reads from replicas, and timers,
- * which would keep the process alive or take an idle connection for a dead connection.
+ * would subscribe on its own. Leaves out options for the caller's commands: a cache that clients share, reads from replicas, and timers.
+ * Timers would keep the process alive, or take an idle connection for a dead one.
  * @param others options that differ from those of the client
  */
 export function duplicateOnce(
@@ -40,7 +40,7 @@ export function duplicateOnce(
   });
 }
 
-/** A connection of our own. It keeps no process alive: the caller's connection does. */
+/** A connection of our own. It does not keep the process alive; the caller's connection does. */
 export class NodeRedisConnection implements OwnConnection {
   /** Rejects if the connection could not be made, or was closed meanwhile. */
   readonly #client: Promise<NodeRedisOwnClient>;
@@ -48,7 +48,7 @@ export class NodeRedisConnection implements OwnConnection {
   readonly #events: ConnectionEvents;
   readonly #onAnswer: () => void;
   #tellClosed: (error: Error) => void = () => undefined;
-  /** Once the client has a connection. */
+  /** The client, once it has a connection. */
   #connected: NodeRedisOwnClient | undefined;
   #over = false;
 
@@ -103,7 +103,7 @@ export class NodeRedisConnection implements OwnConnection {
 
   async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
     const client = await duplicate();
-    // Also a reply that node-redis cannot parse: from then on the answers no longer match the commands.
+    // This includes a reply that node-redis cannot parse: after it the answers no longer match the commands.
     client.on("error", (error) => this.#end(error));
     // The server unsubscribes from the channels of a slot that it gives away.
     client.on("sharded-channel-moved", () =>
@@ -128,7 +128,7 @@ export class NodeRedisConnection implements OwnConnection {
 /** Ignored: `send`, `subscribe` and `unsubscribe` await the same promise and report the rejection. */
 function toldByTheCommand(): void {}
 
-/** Even if the client has just lost its connection, so that it releases its credentials. */
+/** Called even if the client has just lost its connection, so that it releases its credentials. */
 function destroy(client: NodeRedisOwnClient): void {
   try {
     client.destroy();
@@ -145,7 +145,7 @@ export function retryDelayMs(
   const retries = failures - 1;
   const lost = new Error("the subscriber has lost its connection");
   const answer = typeof strategy === "function" ? strategy(retries, lost) : strategy;
-  // As node-redis does by default.
+  // The default of node-redis.
   if (answer === undefined) return Math.min(2 ** retries * 50, 2_000) + Math.random() * 200;
   return typeof answer === "number" ? answer : undefined;
 }

@@ -9,8 +9,8 @@ export function fromNodeRedis(error: unknown): unknown {
 const replies: ReadonlySet<string> = new Set(["SimpleError", "BlobError", "ErrorReply"]);
 
 /**
- * By name, as the versions do not share a class. A minified program has other names, hence the second mark: of node-redis's errors only
- * answers begin with a word in capitals, and Node's errors have a code.
+ * The versions do not share a class, so an error is recognised by its name. A minified program has other names. So a second mark is
+ * checked: of node-redis's errors only answers begin with a word in capitals, and Node's errors have a code.
  */
 function isReply(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;

@@ -29,9 +29,9 @@ function lendOfPool(pool: NodeRedisPool): Lend {
 }
 
 /**
- * In node-redis, calls share the master's client while a call is under way. Otherwise each call of a turn asks for its own client, and
- * calls without a client wait for all calls with a client, even for later calls. So a call waits here until the previous call has a client:
- * calls keep their order.
+ * While one call uses the master's client, node-redis lets further calls share it. While no call uses it, each new call asks for a client
+ * of its own. A call that has no client yet waits for all calls that have one, even for later calls. So each call waits here until the
+ * previous call has a client, which keeps the calls in order.
  */
 function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {
   let last: Promise<void> = Promise.resolve();
@@ -47,7 +47,7 @@ function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): 
       // Node-redis may connect for this call, and the connection outlives the call.
       return await inRootContext(() =>
         execute(sentinel, (client: NodeRedisClient) => {
-          // Both the last client, which may have been replaced, and this client.
+          // Looks at the last client, which may have been replaced, and at this client.
           if (lent !== undefined) losses.look(lent);
           losses.look(client);
           lent = client;

@@ -46,7 +46,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #events: ClientEvents;
   readonly #lend: Lend;
   readonly #losses: ConnectionLosses;
-  /** Belongs to the client that the last connection of our own was duplicated from. */
+  /** The strategy of the client that the last connection of our own was duplicated from. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
   readonly #sentinels: ClientSentinels | undefined;
@@ -67,7 +67,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#losses = new ConnectionLosses(events.onLost);
     this.#lend = lendOf(redis, this.#losses);
     if (isPlain(redis)) this.#losses.look(redis);
-    // `errorMonitor` leaves it to the caller whether "error" has a listener.
+    // `errorMonitor` is not a listener of "error", so the caller still decides whether errors are handled.
     listen(redis, errorMonitor, this.#onError);
     if (isSentinel(redis)) {
       listen(redis, "topology-change", this.#onChange);
@@ -104,7 +104,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
 
   /**
    * When a connection is lost, node-redis rejects the commands under way and resends only commands that it had not written yet. A
-   * Sentinel's client is different: it repeats all commands, here.
+   * Sentinel's client repeats all commands, so this function runs again for each repeat.
    */
   send(command: ScriptCommand, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     let failure: unknown;
@@ -177,7 +177,9 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#error = undefined;
   };
 
-  /** The master has changed, or a server was added or removed. Node-redis lends the client of a new master once the new master answers. */
+  /**
+   * The master has changed, or a server was added or removed. Node-redis lends the client of a new master only once that master answers.
+   */
   readonly #onChange = () =>
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
@@ -198,7 +200,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;
     this.#events.onReplaced();
-    // A microtask later: the caller of `placeOf` must not be called back while that call runs.
+    // Called a microtask later, because the caller of `placeOf` must not be called back while that call runs.
     queueMicrotask(this.#events.onMoved);
   }
 

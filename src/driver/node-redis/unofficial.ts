@@ -17,8 +17,8 @@ export function optionsOf(cluster: object): NodeRedisClusterOptions {
 }
 
 /**
- * The options that a Sentinel's client was made with: `duplicate` hands them to the constructor of the client. Undefined in version 5, which
- * has no `duplicate` for it.
+ * The options that a Sentinel's client was made with: `duplicate` hands them to the constructor of the client. Undefined in version 5,
+ * where this client has no `duplicate`.
  */
 export function sentinelOptionsOf(sentinel: object): NodeRedisSentinelOptions | undefined {
   const { duplicate, _self } = sentinel as { readonly duplicate?: () => unknown; readonly _self: object };

@@ -23,7 +23,7 @@ export class ChannelTable {
   add(name: string, listener: ChannelListener): Promise<Unsubscribe> {
     const channel = this.#channels.get(name) ?? new ConnectionChannel(name);
     this.#channels.set(name, channel);
-    channel.member?.joining?.reject(new Error("the channel has another listener by now"));
+    channel.member?.joining?.reject(new Error("another listener has taken over the channel"));
     const joined = new Promise<ChannelMember>((resolve, reject) => {
       const member: ChannelMember = { listener, joining: { resolve: () => resolve(member), reject } };
       channel.member = member;
@@ -96,13 +96,14 @@ export class ChannelTable {
 
   /** Subscribes and unsubscribes until the link matches the wanted channels. */
   async #follow(channel: ConnectionChannel): Promise<void> {
-    // A microtask later: the link may fail at once, and `add` must return its promise before `onReady` or a rejection reaches the caller.
+    // The loop starts a microtask later: the link may fail at once, and `add` must return its promise before `onReady` or a rejection
+    // reaches the caller.
     await null;
     for (;;) {
       const { member, phase, name } = channel;
       if (phase === "live" && member === undefined) {
         channel.phase = "leaving";
-        // Refused or lost: messages that still arrive have no listener, and the subscription ends with the connection.
+        // Ignored if refused or lost: messages that still arrive have no listener, and the subscription ends with the connection.
         await this.#link.unsubscribe(name).catch(() => undefined);
         channel.phase = "off";
       } else if (phase === "off" && member !== undefined) {
@@ -119,8 +120,8 @@ export class ChannelTable {
   }
 
   /**
-   * Runs without an `await` after the last look at `member` and `phase`. In between, `add` would find `work` set, rely on it, and its
-   * listener would never be subscribed.
+   * There must be no `await` between the last look at `member` and `phase` and this call. Otherwise `add` could find `work` set and rely on
+   * it, and its listener would never be subscribed.
    */
   #end(channel: ConnectionChannel, error?: unknown): void {
     channel.work = undefined;
@@ -133,7 +134,7 @@ export class ChannelTable {
 /** The listener of a channel. */
 interface ChannelMember {
   readonly listener: ChannelListener;
-  /** Set until `onReady` was called. It is not kept longer, as it keeps the asynchronous context of its caller alive. */
+  /** Set until `onReady` is called. It is then dropped, because it keeps the asynchronous context of the caller of `subscribe` alive. */
   joining: Joining | undefined;
 }
 

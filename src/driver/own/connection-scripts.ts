@@ -5,9 +5,9 @@ import type { CommandConnection } from "./connection.js";
 /** Sends scripts on a connection of our own. */
 export class ConnectionScripts implements ScriptSender {
   readonly #connection: CommandConnection;
-  /** Whether something was sent since this was last set to false. */
+  /** Whether a script was sent since this was last set to false. */
   late = false;
-  /** The same for a slot that this master is getting only now. */
+  /** Sends ASKING before each script, for a slot that this master is still importing. */
   readonly asking: ScriptSender = {
     send: (command, call) => {
       this.#connection.send(["ASKING"]).catch(toldByTheScript);

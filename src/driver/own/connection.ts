@@ -24,7 +24,7 @@ export interface ConnectionEvents {
   onEnd(cause: unknown): void;
 }
 
-/** For a connection that only sends commands: it reports its end, but not messages. */
+/** The callbacks for a connection that only sends commands and gets no messages. */
 export function onlyEnd(onEnd: () => void): ConnectionEvents {
   return { onReady() {}, onMessage() {}, onEnd };
 }

@@ -10,7 +10,7 @@ const READY_TIMEOUT_MS = 10_000;
 /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
 export type ToError = (failure: unknown) => unknown;
 
-/** Opens a connection. An error is reported as the end of the connection. */
+/** Opens a connection. An error counts as the end of the connection. */
 export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
 
 /** A connection that listens. It is given up when it is not ready, or does not answer, in time. */
@@ -19,7 +19,7 @@ export class LiveConnection implements PubSubLink {
   readonly #toError: ToError;
   readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
-  /** Rejects when the connection has ended before. */
+  /** Resolves when the connection is ready; rejects if it ends before. */
   readonly #ready: Promise<void>;
   #tellReady: () => void = () => undefined;
   #refuse: (cause: unknown) => void = () => undefined;
@@ -35,7 +35,7 @@ export class LiveConnection implements PubSubLink {
       this.#tellReady = resolve;
       this.#refuse = reject;
     });
-    // `#answered` awaits `#ready` and reports the rejection; without a call in `#answered` it would be an unhandled one.
+    // `#answered` awaits `#ready` and reports the rejection. If `#answered` is never called, the rejection would be unhandled.
     this.#ready.catch(() => undefined);
     this.#readyTimeout = this.#giveUpAfter(READY_TIMEOUT_MS, "was not ready");
     this.#connection = this.#opened(open, {
@@ -51,7 +51,7 @@ export class LiveConnection implements PubSubLink {
     });
   }
 
-  /** Once it is ready. */
+  /** Sends SUBSCRIBE once the connection is ready. */
   subscribe(channel: string): Promise<void> {
     return this.#answered((connection) => connection?.subscribe(channel));
   }

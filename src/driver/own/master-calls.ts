@@ -13,7 +13,7 @@ import type { Slots } from "./slots.js";
 
 /** How to reach the masters. */
 export interface Masters extends Omit<MasterOptions, "open"> {
-  /** The masters of a cluster. Without, one master has all keys, and its name is "". */
+  /** The masters of a cluster. If absent, one master has all keys, and its name is "". */
   readonly slots?: Slots;
   /** Opens a connection for scripts and for questions about replicas. */
   open(master: string, family: PubSubFamily, events: ConnectionEvents): CommandConnection;

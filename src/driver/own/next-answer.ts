@@ -1,6 +1,6 @@
 /**
- * A question with many callers. A call that comes while a question is under way shares the next question: the event behind the call may be
- * newer than the answer that is on its way.
+ * A question with many callers. A call made while a question is under way shares the next question, because the answer on its way may be
+ * older than the event that caused the call.
  */
 export class NextAnswer<Answer> {
   readonly #ask: () => Promise<Answer>;

@@ -7,12 +7,12 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s: its
- * acknowledgements may take that long.
+ * When some replicas have been slow, a call now and then waits for all of them again: a trial. The first trial lasts 100 ms and each next
+ * one twice as long, up to 1.6 s, because acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
-/** The pause between two trials is this many times as long as a trial, so that trials take a tenth of the time. */
+/** The pause between two trials is this many times as long as a trial, so that trials take about a tenth of the time. */
 const PAUSE_PER_TRIAL = 10;
 
 /** How many replicas a call wants, and for how many of them it waits. */
@@ -32,16 +32,14 @@ export class ReplicaCount {
   #expected = 0;
   /** Whether any replica was ever connected. */
   #hadAny = false;
-  /**
-   * The number of replicas that acknowledged the latest write that some replicas did not acknowledge in time; undefined while all keep up.
-   */
+  /** How many replicas acknowledged in time on the last occasion when some of them were too slow; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** Counts the connected replicas, if one of these demands depends on it. Rejects when the connection is lost. */
+  /** Counts the connected replicas, if one of these demands depends on their number. Rejects when the connection is lost. */
   async look(
     link: CommandConnection,
     demands: readonly ReplicaDemand[],
@@ -55,7 +53,7 @@ export class ReplicaCount {
       throw error;
     });
     const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
-    // INFO is refused to this user: WAIT counts the replicas that have the latest write by now.
+    // This user may not run INFO. WAIT then counts the replicas that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
     this.#expected = Math.max(this.#expected, count);
@@ -71,7 +69,7 @@ export class ReplicaCount {
     return (this.connected ?? 0) < this.#expected;
   }
 
-  /** The Sentinels have confirmed this master, as it was when this many replicas were connected. */
+  /** The Sentinels have confirmed that this server is the master, at a time when this many replicas were connected. */
   confirmed(connected: number): void {
     this.#expected = Math.max(connected, this.connected ?? 0);
   }
@@ -80,13 +78,13 @@ export class ReplicaCount {
   of({ replicas, timeoutMs }: ReplicaDemand): WantedReplicas {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
-    // A master that has lost all its replicas may have been replaced: they may follow another one by now.
+    // A master that has lost all its replicas may have been replaced: the replicas may follow another master by now.
     if (replicas === "connected" && connected === 0 && this.#hadAny)
       return { wanted: 1, needed: 0, untilMs: nowMs };
     const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
-    // `connected` waits only for the replicas that keep up, and tries now and then whether all of them do again.
+    // `connected` waits only for the replicas that keep up, and now and then tries whether all replicas keep up again.
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }

@@ -21,7 +21,7 @@ export interface MasterOptions {
    * answer. Absent without Sentinels: then the master stays the same server.
    */
   readonly confirm?: () => Promise<void>;
-  /** Whether another server may be the master by now, judged without a question. If so, each answer must be confirmed. */
+  /** Whether another server may be the master by now, as far as that is known without asking. If so, each answer must be confirmed. */
   readonly mayBeReplaced?: () => boolean;
   /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
@@ -49,15 +49,15 @@ interface Written extends WaitingCall, WantedReplicas {
 /** A call that comes while earlier calls wait for replicas is delayed no longer than this. */
 const ROUND_MS = 50;
 /**
- * If nothing is answered for this long after the replicas' time is over, the connection is dead, though the kernel may not know it yet, or
- * its master was replaced.
+ * If no answer comes for this long after the time for the replicas is over, the connection is dead, perhaps unnoticed by the kernel, or its
+ * master was replaced.
  */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
  * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own connection, so these
- * calls have their own connection. `WAIT` also blocks the commands behind it, hence rounds: each round sends the calls that have come
- * meanwhile, and asks once for everything written so far.
+ * calls have their own connection. `WAIT` also blocks the commands behind it. So the calls go in rounds: each round sends the calls that
+ * have come since the last round, and asks once for everything written so far.
  */
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
@@ -91,7 +91,7 @@ export class ReplicatedCalls {
     });
   }
 
-  /** Another server is the master: the next connection leads there, and commands sent to the old master fail. */
+  /** Another server has become the master: the next connection goes there, and commands sent to the old master fail. */
   move(): void {
     this.#moves += 1;
     void this.#leave();
@@ -143,7 +143,7 @@ export class ReplicatedCalls {
       else this.#reject(call, outcome.reason);
     });
     const { count, isFinal } = await answer;
-    // The connection has ended. The next one has written nothing, so WAIT on it would count all replicas.
+    // The connection has ended. The next connection has written nothing, so WAIT on it would count all replicas.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
     // A script that had to be sent again, in full, has written its values after this `WAIT`.
     else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
@@ -151,7 +151,7 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Answers each call that enough replicas have acknowledged, whose time is over or that was given up.
+   * Answers each call whose replicas have acknowledged, whose time is over, or that its caller has given up.
    * @param counted undefined if the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {
@@ -166,8 +166,8 @@ export class ReplicatedCalls {
   }
 
   /**
-   * This server may have been replaced as the master if replicas lack the write, or if a failover has begun: this server no longer counts a
-   * replica that is promoted, and the remaining replicas acknowledge. In both cases the Sentinels must confirm the master first.
+   * This server may no longer be the master if replicas lack the write, or if a failover has begun: the old master no longer counts the
+   * promoted replica, and its remaining replicas still acknowledge. In both cases the Sentinels must confirm the master first.
    */
   #answer(call: Written, acknowledged: number): void {
     const { reply, demand, wanted, resolve, reject } = call;
@@ -206,7 +206,7 @@ export class ReplicatedCalls {
     );
     this.#link = link;
     this.#scripts.forget();
-    // Before anything is written: a server that refuses WAIT to this user says so now.
+    // A server that refuses WAIT to this user says so here, before anything is written.
     await link.send(["WAIT", "0", "0"]).catch((error: unknown) => this.#checkRefusal(error));
     return link;
   }
@@ -224,7 +224,8 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Remembers and throws a refusal that is final for this user. The script behind the question meets any other error of the server itself.
+   * Remembers and throws a refusal that is final for this user. Any other error of the server is ignored here: the script that follows this
+   * question gets it as well.
    */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
@@ -260,7 +261,7 @@ async function askFor(
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }
 
-/** Rejects a call that its caller has given up. */
+/** Rejects a call that its caller has given up already. */
 function isWanted({ ticket, reject }: WaitingCall): boolean {
   if (ticket.givenUp) reject(new Error("the call was given up before it was sent"));
   return !ticket.givenUp;

@@ -20,8 +20,8 @@ interface Word {
 /** Sent by a Sentinel when it learns of another master. */
 const SWITCHED = "+switch-master";
 /**
- * Sent when a failover begins, by the Sentinel that leads it. At least two turns of its timer, a tenth of a second, lie between this
- * message and the command that promotes the chosen replica.
+ * Sent when a failover begins, by the Sentinel that leads it. The Sentinel promotes the chosen replica at least two ticks of its timer
+ * later, about 0.1 s each.
  */
 const BEGUN = "+try-failover";
 /** A Sentinel that says nothing for this long counts as gone. */
@@ -117,8 +117,8 @@ export class Sentinels {
 }
 
 /**
- * Among answers with the highest epoch, an answer with a failover counts first: that Sentinel leads the failover and knows more than
- * Sentinels that only watch.
+ * Among answers with the highest epoch, an answer that reports a failover counts first: that Sentinel leads the failover and knows more
+ * than the others.
  */
 function latestOf(words: readonly Word[]): Word | undefined {
   const epoch = Math.max(...words.map((word) => word.epoch));
@@ -133,7 +133,7 @@ class Sentinel {
   readonly #heard: () => void;
   /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
-  /** The time of its last message or answer, whichever is later. */
+  /** Whether a failover that it has begun is in progress, by its last message or answer, whichever is later. */
   isFailingOver = false;
   /** How many failovers it has begun. */
   #begun = 0;
@@ -155,7 +155,7 @@ class Sentinel {
     if (this.#closed) return;
     const connection = new LiveConnection(this.#open, (error) => error, {
       onReady: () => {
-        // This user may listen to fewer channels: a failover is then noticed when replicas are missing, or when it is over.
+        // An ACL may forbid this channel to the user. A failover is then noticed when replicas are missing, or when it is over.
         connection.subscribe(BEGUN).catch(() => undefined);
         connection.subscribe(SWITCHED).then(
           () => {
@@ -241,13 +241,14 @@ class Sentinel {
 function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {
   if (!Array.isArray(address)) return undefined;
   const master = address.join(":");
-  // After a failover the name leads to the new master at once, while SENTINEL MASTER still describes the old one for a while.
+  // After a failover SENTINEL GET-MASTER-ADDR-BY-NAME names the new master at once, while SENTINEL MASTER still describes the old one for a
+  // while.
   const isMade = `${state.get("ip")}:${state.get("port")}` !== master;
   const isFailingOver = !isMade && (state.get("flags") ?? "").includes("failover_in_progress");
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };
 }
 
-/** Names and values by turns, or the object that a Redis client has made from them. */
+/** A list of names and values in turn, or the object that a Redis client has made from it. */
 export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
   if (reply === null || typeof reply !== "object") return new Map();
   if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>));

@@ -20,11 +20,11 @@ export interface Listening {
 }
 
 /**
- * Listens to channels. One connection gets all messages of `PUBLISH`, which every server has; one for each master of a cluster gets the
- * messages of `SPUBLISH` for the channels in its slots. A connection is opened when it is first needed, and reopened while it is needed.
- * When a subscription ends because its slot has moved or its master has failed, it is made again at the slot's new server. The old master
- * may have become a replica, which accepts subscriptions as well but does not get the messages of the new master: so the slots are looked
- * up for a while, and subscriptions at a wrong server move.
+ * Listens to channels. One connection gets all messages of `PUBLISH`, because every server of a cluster has them. One connection for each
+ * master gets the messages of `SPUBLISH` for the channels in its slots. A connection is opened when it is first needed, and reopened while
+ * it is needed. When a subscription ends because its slot has moved or its master has failed, it is made again at the server that has the
+ * slot now. The old master may have become a replica: it still accepts subscriptions, but does not get the messages of the new master. So
+ * the slots are looked up for a while, and subscriptions at a wrong server move.
  */
 export class Subscriber {
   readonly #listening: Listening;
@@ -80,8 +80,8 @@ export class Subscriber {
       await (this.#listening.slots?.at(channel, subscribeAt, isOver) ?? subscribeAt(""));
     } catch (error) {
       if (this.#moves !== moves) return this.#subscribe(channel);
-      // A listener that was ready before is not told about the failure, so the channel is subscribed again here. After the end of a
-      // connection `#onEnd` has done so already.
+      // A listener that was ready before is not told about the failure, so the channel is subscribed again here. If the connection has
+      // ended, `#onEnd` has subscribed it already.
       if (!this.#lost.has(channel)) {
         this.#lose([channel]);
         this.#renewLater();
@@ -189,7 +189,7 @@ export class Subscriber {
   }
 
   #renewLater(): void {
-    // A connection that fails leads here once through `#onEnd` and once for each subscription that waited for the connection.
+    // When a connection fails, this function is called once by `#onEnd` and once for each subscription that waited for the connection.
     if (this.#lost.size === 0 || this.#retry !== undefined || this.#closing !== undefined) return;
     const delayMs = this.#listening.retryDelayMs(Math.max(1, this.#failures));
     // Without a delay no connection is opened until the next `subscribe`, which tries again for all channels.

@@ -2,9 +2,7 @@ import { inUrl } from "../addresses.js";
 import { assertShape } from "../shape.js";
 import { hiddenOf, TESTED } from "./unofficial.js";
 
-/**
- * What the adapter uses of GLIDE's `GlideClient`. Structural, so that nothing of GLIDE is imported.
- */
+/** What the adapter uses of GLIDE's `GlideClient`. A structural type, so that nothing of GLIDE is imported. */
 export interface ValkeyGlideClient {
   customCommand(args: string[], options?: { decoder?: Bytes }): Promise<unknown>;
   subscribeLazy(channels: Iterable<string>): Promise<unknown>;
@@ -40,8 +38,8 @@ export type ValkeyGlideRoute = "allPrimaries" | { readonly type: "primarySlotKey
 /** Options beside the client. */
 export interface ValkeyGlideOptions<Client> {
   /**
-   * A second client, of the same kind, with which only this driver listens. Made with the options of the first and
-   * `defaultDecoder: Decoder.Bytes`; the caller closes it, after holdfast.
+   * A second client, of the same kind, with which only this driver listens. Made with the options of the first client and `defaultDecoder:
+   * Decoder.Bytes`. The caller closes it, after holdfast.
    */
   readonly subscriber: Client;
 }

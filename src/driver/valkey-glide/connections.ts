@@ -14,9 +14,9 @@ const LOOK_MS = 1_000;
 const ANSWER_MS = 500;
 
 /**
- * Listens with the caller's client. The port's "connection" is here the time in which the client keeps the same connections and, in a
- * cluster, each master keeps the same slots. After a change, messages may have been missed, and the listeners are told. While the answer is
- * unknown, each look tells them so.
+ * Listens with the caller's client. Here the port's "connection" lasts as long as the client keeps the same connections and, in a cluster,
+ * each master keeps the same slots. After a change the listeners are told that messages may have been missed. They are told the same after
+ * each look that gets no answer.
  */
 export class GlideListening implements PubSubConnection {
   readonly #client: AnyClient;
@@ -88,7 +88,7 @@ export class GlideListening implements PubSubConnection {
     if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has reconnected, or a slot of the cluster has moved");
     if (this.#over) return;
-    // Subscriptions that ended while GLIDE had no connection still exist there.
+    // GLIDE may still keep subscriptions that were ended while it had no connection.
     await this.#subscriptions.endOthers(this);
     if (this.#subscriptions.inUse) this.#lookLater(before);
     else this.#watched = undefined;
@@ -141,7 +141,8 @@ async function connectionsOf(client: AnyClient): Promise<ConnectionNames> {
     return await unlessLate(connectionsOfCluster(client));
   } catch (failure) {
     const error = fromSubscriber(failure);
-    // A refusal of the command is as constant as an answer: for this user there are no looks. A master that is starting answers later.
+    // A server that refuses the command will always refuse it to this user: the refusal counts as an answer that never changes. A master
+    // that is still starting answers later.
     if (error instanceof ServerReplyError && (MAY_NOT_ASK.has(error.code) || !isCluster(client))) {
       return error.code;
     }

@@ -30,7 +30,7 @@ export function fromGlide(error: unknown): unknown {
   return new ServerReplyError(`${code} ${detail}`.trimEnd(), { cause: error });
 }
 
-/** The same for the subscriber. It sends no scripts, so any `ClosingError` means that it has ended. */
+/** As {@link fromGlide}, for the subscriber. It sends no scripts, so any `ClosingError` means that it has ended. */
 export function fromSubscriber(error: unknown): unknown {
   const ended = types.isNativeError(error) && error.name === "ClosingError";
   return ended ? new DriverClosedError(ENDED) : fromGlide(error);

@@ -25,8 +25,8 @@ export type {
  * GLIDE emits no event when it has reconnected. While there is a subscription, holdfast asks the subscriber every second: a call that waits
  * for a lock learns at most a second late that it may have missed a message.
  *
- * @throws TypeError unless both are such clients; for a subscriber that has RESP2, a callback, no `defaultDecoder: Decoder.Bytes`, or
- * another driver listening with it.
+ * @throws TypeError unless both are such clients. Also if the subscriber uses RESP2, has a callback, lacks `defaultDecoder: Decoder.Bytes`,
+ * or already serves another driver.
  */
 export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlideClusterClient>(
   client: Client,

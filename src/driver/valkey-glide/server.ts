@@ -13,12 +13,12 @@ import { GlideSubscriptions } from "./subscriptions.js";
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
-/** Subscribers that a driver listens with. The driver ends every subscription of theirs that it did not make. */
+/** Subscribers that a driver listens with. A driver ends every subscription of its subscriber that it did not make itself. */
 const taken = new WeakSet<AnyClient>();
 
 /**
- * A server or a cluster. `calls` is absent: GLIDE reconnects without an event, even between a script and its `WAIT`, and on a connection
- * without writes `WAIT` counts all replicas.
+ * A server or a cluster. `calls` is absent, because GLIDE reconnects without an event. It may do so between a script and its `WAIT`, and on
+ * a connection without writes `WAIT` counts all replicas.
  */
 export class ValkeyGlidePort implements ClientPort {
   readonly traits: DriverTraits;

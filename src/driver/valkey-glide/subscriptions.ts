@@ -8,7 +8,7 @@ import {
   type ValkeyGlideClusterClient,
 } from "./client.js";
 
-/** GLIDE does not report confirmations of the server, so it is asked: soon at first, then after longer pauses. */
+/** GLIDE does not report when the server confirms, so this code asks GLIDE: soon at first, then after longer pauses. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 
@@ -20,7 +20,7 @@ const LONGEST_PAUSE_MS = 64;
 export class GlideSubscriptions {
   readonly #lazily: Lazily;
   readonly #confirmed: () => Promise<ReadonlySet<string>>;
-  /** Each channel with the `GlideListening` that was the last to claim it. */
+  /** Each channel with the `GlideListening` that claimed it last. */
   readonly #channels = new Map<string, object>();
   readonly #waiting = new Set<WaitingSubscription>();
   #timer: Timer | undefined;
@@ -42,7 +42,7 @@ export class GlideSubscriptions {
     return this.#channels.size > 0;
   }
 
-  /** Called before `subscribe`: from now on the `endOthers` call of `by` leaves the channel subscribed. */
+  /** Must be called before `subscribe`. A later `endOthers(by)` then keeps the channel subscribed. */
   claim(channel: string, by: object): void {
     this.#channels.set(channel, by);
   }
@@ -59,7 +59,7 @@ export class GlideSubscriptions {
     await this.#until(channel, false);
   }
 
-  /** Ends the subscriptions that another listening was the last to claim, without waiting for the server. */
+  /** Ends the subscriptions that another `GlideListening` claimed last, without waiting for the server. */
   async endOthers(by: object): Promise<void> {
     const others = [...this.#channels].filter(([, last]) => last !== by);
     if (others.length > 0) await this.#end(others.map(([channel]) => channel));
