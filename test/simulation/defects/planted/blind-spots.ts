@@ -61,8 +61,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "retaken-for-a-whole-lease",
-    promise:
-      "A server that grants a red lock later than the others keeps it no longer than they do.",
+    promise: "A server that grants a red lock later than the others keeps it no longer than they do.",
     shows: "A member of a red lock with a fixed lease is taken in the background.",
     kinds: ["red"],
     edits: [
@@ -169,7 +168,8 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "news-during-a-step",
-    promise: "If the state of a lock changes while the reconciler waits for an answer, the change is written to Redis, too.",
+    promise:
+      "If the state of a lock changes while the reconciler waits for an answer, the change is written to Redis, too.",
     shows: "A hold is given back while the reconciler of its stay has a command under way.",
     edits: [
       {

@@ -101,7 +101,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "pause-ended-by-an-old-wake",
-    promise: "Calls for a multi lock that block each other make pauses of different length, and so all of them continue.",
+    promise:
+      "Calls for a multi lock that block each other make pauses of different length, and so all of them continue.",
     shows: "Calls of one client far from the server wake each other while they try.",
     origin: "own-44",
     kinds: ["multi"],

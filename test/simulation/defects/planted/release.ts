@@ -271,7 +271,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "commands-out-of-turn",
-    promise: "The commands of one holder for one lock are sent one after the other, so that each knows the previous hold count.",
+    promise:
+      "The commands of one holder for one lock are sent one after the other, so that each knows the previous hold count.",
     shows: "Two holds of one stay are released at once while the first command is delayed or repeated.",
     edits: [
       {
@@ -296,7 +297,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "short-release-hides-a-grant",
-    promise: "If the answer to an acquisition comes too late, the lock is released, even if replicas lack the acquisition.",
+    promise:
+      "If the answer to an acquisition comes too late, the lock is released, even if replicas lack the acquisition.",
     shows:
       "A release that replicas lack, and an acquisition behind it whose answer takes longer than its hold may last.",
     origin: "own-80",

@@ -213,7 +213,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "told-and-sent-to-the-end",
-    promise: "If a client was told its turn in vain, it stays the first in the queue, and the next release gives it the lock.",
+    promise:
+      "If a client was told its turn in vain, it stays the first in the queue, and the next release gives it the lock.",
     shows: "Another one is faster, and its next question finds a place behind all that wait.",
     kinds: KINDS,
     edits: [
@@ -269,7 +270,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-forgotten-by-an-older-answer",
-    promise: "The second client of a queue asks when the time of the lock that was given to the first is over.",
+    promise:
+      "The second client of a queue asks when the time of the lock that was given to the first is over.",
     shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
     origin: "own-118",
     kinds: KINDS,
@@ -283,7 +285,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-minded",
-    promise: "The second client of a queue asks when the time of the lock that was given to the first is over.",
+    promise:
+      "The second client of a queue asks when the time of the lock that was given to the first is over.",
     shows: "The client that was given the lock stands still, or is dead, or frees it late.",
     kinds: KINDS,
     edits: [
