@@ -200,7 +200,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "dead-when-it-comes",
-    promise: "Waiters enter in their order.",
+    promise: "Waiters get a fair lock in the order of the queue.",
     shows: "A waiter that has just come is taken for dead when the lock is passed on, and loses its place.",
     origin: "B9",
     kinds: FAIR,
@@ -233,7 +233,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "jumps-the-queue",
-    promise: "A newcomer does not pass the waiters.",
+    promise: "A new call does not overtake the waiters of a fair lock.",
     shows: "The grant of a dead waiter has run out, or a JVM is told to come, and a newcomer asks first.",
     kinds: FAIR,
     edits: [

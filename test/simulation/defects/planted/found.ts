@@ -194,7 +194,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "own-reads-displaced",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows:
       "Under one chosen id a second write is answered while the first is on its way back, beside a read.",
     origin: "own-50",
@@ -223,7 +223,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "taken-away-with-another",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows:
       "One release takes two holds away, its answer is lost, and the rest runs out before the second release is sent.",
     origin: "own-52",
@@ -238,7 +238,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "copies-outlive-the-clean-up",
-    promise: "A client that believes in a lock has it.",
+    promise: "If a client believes in a lock, Redis has its hold.",
     shows:
       "A release is tried for longer than a lease, its copy comes later, and another hold keeps the stay alive.",
     origin: "own-53",
@@ -272,7 +272,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "earlier-call-heard-later",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows: "What was given first is freed by force, and heard after what was given next.",
     origin: "own-57",
     edits: [
@@ -285,7 +285,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "entered-while-it-is-freed",
-    promise: "A client that believes in a lock has it.",
+    promise: "If a client believes in a lock, Redis has its hold.",
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-60",
     kinds: ["lock"],

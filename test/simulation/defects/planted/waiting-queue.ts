@@ -97,7 +97,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "leave-keeps-what-was-given",
-    promise: "A call that gives up at the moment at which its client is given the lock passes the lock on.",
+    promise: "If a call gives up just when its client is given the lock, the client passes the lock on.",
     shows: "A signal aborts the only call of a client between the release and its message.",
     kinds: KINDS,
     edits: [
@@ -117,7 +117,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "waits-on-in-no-place",
-    promise: "A client that enters while other calls of it wait stands in the queue.",
+    promise: "If a client acquires the lock while its other calls wait, it stands in the queue.",
     shows: "Its release gives the lock to another client, which frees it.",
     kinds: KINDS,
     edits: [
@@ -140,7 +140,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-before-it-came",
-    promise: "A call that comes while its client leaves the queue gets a place in it.",
+    promise: "If a call begins to wait while its client leaves the queue, the client gets a place again.",
     shows: "The leave of a call that gave up arrives after the question of the next one.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -206,7 +206,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-told",
-    promise: "The second client of a queue knows when the lock was given to the first.",
+    promise: "The second client of a queue is told when the lock was given to the first.",
     shows: "The client that was given the lock does not take it: the second asks when that has run out.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(second, "next")', replace: "second = nil" }],

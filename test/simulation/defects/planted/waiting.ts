@@ -73,7 +73,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "one-leaves-all-deaf",
-    promise: "A waiter that gives up leaves the others subscribed.",
+    promise: "When a waiter gives up, the other waiters stay subscribed.",
     shows:
       "A reader and a writer of one process wait for long by one channel; one gives up, and the subscription ends for both.",
     origin: "B7",
