@@ -35,7 +35,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "one-lease-of-several-relet",
-    promise: "Every lease whose permits get a new end takes over this end.",
+    promise: "If the end of permits is changed, every lease with these permits has the new end.",
     shows: "updateLeaseTime names permits of two leases of its client, and makes both shorter.",
     kinds: PERMITS,
     edits: [
@@ -61,8 +61,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "retaken-for-a-whole-lease",
-    promise:
-      "A server that gives its part of a red lock later keeps the part for no longer than the other servers.",
+    promise: "A server that grants a red lock later than the others keeps it no longer than they do.",
     shows: "A member of a red lock with a fixed lease is taken in the background.",
     kinds: ["red"],
     edits: [
@@ -81,7 +80,7 @@ export const blindSpotDefects: readonly Defect[] = [
   {
     name: "retaken-with-the-usual-watchdog",
     promise:
-      "A server that gives its part of a red lock later keeps the part for as long as the call has asked.",
+      "A server that grants a red lock later than the others keeps it for as long as the call has asked.",
     shows: "A member of a red lock is taken in the background for a call with a shorter watchdogMs.",
     kinds: ["red"],
     edits: [
@@ -94,7 +93,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "retaken-for-a-whole-hold",
-    promise: "No part of a red lock outlives the maxHoldMs of its lease.",
+    promise: "No server keeps a red lock longer than the maxHoldMs of its lease.",
     shows: "A member of a red lock with maxHoldMs is taken in the background.",
     kinds: ["red"],
     edits: [
@@ -107,7 +106,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "acquired-told-again",
-    promise: "The counts in the beats of a client add up to its acquisitions.",
+    promise: "The counts in the presence reports of a client add up to its acquisitions.",
     shows: "A client with presence acquires something, and tells twice.",
     edits: [
       {
@@ -119,7 +118,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "counted-in-vain",
-    promise: "Counts that a beat could not report are in the next beat.",
+    promise: "Counts that were not reported to presence are in the next report.",
     shows: "A beat of a client with presence fails after a call was refused.",
     edits: [
       {
@@ -131,7 +130,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "losses-uncounted",
-    promise: "The beats of a client count each loss.",
+    promise: "The presence reports of a client count each loss.",
     shows: "A client with presence loses two holds between two beats.",
     edits: [
       {
@@ -169,7 +168,8 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "news-during-a-step",
-    promise: "A request that comes while a reconciler waits for an answer is carried out as well.",
+    promise:
+      "If the state of a lock changes while the reconciler waits for an answer, the change is written to Redis, too.",
     shows: "A hold is given back while the reconciler of its stay has a command under way.",
     edits: [
       {
@@ -183,7 +183,7 @@ export const blindSpotDefects: readonly Defect[] = [
   {
     name: "given-back-while-named",
     promise:
-      "The lock of a lost hold that is given back while its name is being written does not stay taken.",
+      "If a lost hold is released while its name is being written to Redis, its lock does not stay taken.",
     shows:
       "A lock is handed over; the answer to its naming is late, so that the new hold runs out; its program releases it meanwhile.",
     kinds: ["lock", "non-reentrant"],
@@ -197,7 +197,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "group-key-not-kept",
-    promise: "The clients of a group can be found for as long as one of them reports.",
+    promise: "All clients of a presence group can be found as long as one of them reports.",
     shows: "A client tells its group more than once.",
     edits: [
       {

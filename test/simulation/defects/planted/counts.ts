@@ -21,7 +21,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "request-without-deadline",
-    promise: "A copy of a request that arrives after it was forgotten changes nothing.",
+    promise: "A copy of a request changes nothing if it arrives after Redis has forgotten the request.",
     shows: "A release is repeated and answered, Redis forgets the answer, and the first copy arrives.",
     origin: "R9",
     kinds: COUNTS,

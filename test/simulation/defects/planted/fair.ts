@@ -6,7 +6,7 @@ const FAIR = ["fair", "non-reentrant fair"] as const;
 export const fairDefects: readonly Defect[] = [
   {
     name: "grant-of-an-older-stay",
-    promise: "A message about a grant lets no waiter in that has given that grant back.",
+    promise: "If a waiter has given a granted lock back, a late message about that grant does not let it in.",
     shows:
       "A waiter with a short lease is granted the lock and asks before it hears of that, takes the lock too late, gives it back, and stands in the queue again within one millisecond; then the message arrives.",
     origin: "own-1",
@@ -58,7 +58,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-heard-by-all",
-    promise: "A message about a grant lets only the waiter in that it names.",
+    promise: "A message about a grant lets in only the waiter that the message names.",
     shows: "Several calls of one client wait, and one of them is granted the lock.",
     kinds: FAIR,
     edits: [
@@ -72,7 +72,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-heard-twice",
-    promise: "A waiter that may have stood in the queue twice asks before it enters.",
+    promise: "If a waiter may have been in the queue twice, it asks Redis before it enters.",
     shows:
       "A question is repeated unseen and queues its field twice; the first time is granted, spent and told of late.",
     origin: "own-1",
@@ -87,7 +87,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-to-a-chosen-id",
-    promise: "A grant of an older stay under a chosen id lets no later stay in.",
+    promise: "A grant to an earlier call under a chosen id does not let a later call under that id in.",
     shows:
       "A waiter under a chosen id gives up as it is granted; the id waits again, and the message arrives.",
     origin: "R4",
@@ -116,7 +116,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "grant-not-confirmed",
-    promise: "A granted lock is held for as long as its lease.",
+    promise: "The lease of a granted lock has its full length.",
     shows: "A lock is granted, and held for longer than a grant lasts.",
     origin: "simulation.md",
     kinds: FAIR,
@@ -200,7 +200,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "dead-when-it-comes",
-    promise: "Waiters enter in their order.",
+    promise: "Waiters get a fair lock in the order of the queue.",
     shows: "A waiter that has just come is taken for dead when the lock is passed on, and loses its place.",
     origin: "B9",
     kinds: FAIR,
@@ -233,7 +233,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "jumps-the-queue",
-    promise: "A newcomer does not pass the waiters.",
+    promise: "A new call does not overtake the waiters of a fair lock.",
     shows: "The grant of a dead waiter has run out, or a JVM is told to come, and a newcomer asks first.",
     kinds: FAIR,
     edits: [

@@ -8,7 +8,7 @@ const BOTH = ["semaphore", "permit semaphore"] as const;
 export const foundDefects: readonly Defect[] = [
   {
     name: "place-outlives-clean-up",
-    promise: "A fair lock is not given to the place of a call that gave up.",
+    promise: "A fair lock is not given to a call that gave up but still has a place in the queue.",
     shows:
       "A waiter with a short lease gives up while its server refuses writes, or is out of reach, for seconds.",
     origin: "own-35",
@@ -23,7 +23,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "take-back-waited-for",
-    promise: "A call ends when its waitMs is over, even if it has something to give back.",
+    promise: "A call ends when its waitMs is over, even if it still has to release a lock or permits.",
     shows: "A lock comes too late to be of use, and the server does not answer while it is given back.",
     origin: "own-36",
     edits: [
@@ -51,7 +51,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "deadline-of-the-latest-sending",
-    promise: "A request about permits has its effect once, though one server follows another.",
+    promise: "A request about permits has its effect once, even if another server takes over.",
     shows:
       "A failover to a server whose clock is behind: Redis forgets a request while an older copy of it is in time.",
     origin: "own-38",
@@ -101,7 +101,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "pause-ended-by-an-old-wake",
-    promise: "Pauses of different length let calls for a multi lock that block each other go on.",
+    promise:
+      "Calls for a multi lock that block each other make pauses of different length, and so all of them continue.",
     shows: "Calls of one client far from the server wake each other while they try.",
     origin: "own-44",
     kinds: ["multi"],
@@ -179,7 +180,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "lost-beside-a-release",
-    promise: "The lock of a lost lease that was given back does not stay taken.",
+    promise: "If a lost lease was released, its lock does not stay taken.",
     shows: "A lease is over and given back while an inner hold of its thread is under way.",
     origin: "own-49",
     kinds: ["lock", "fenced", "fair"],
@@ -193,7 +194,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "own-reads-displaced",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows:
       "Under one chosen id a second write is answered while the first is on its way back, beside a read.",
     origin: "own-50",
@@ -222,7 +223,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "taken-away-with-another",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows:
       "One release takes two holds away, its answer is lost, and the rest runs out before the second release is sent.",
     origin: "own-52",
@@ -237,7 +238,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "copies-outlive-the-clean-up",
-    promise: "A client that believes in a lock has it.",
+    promise: "If a client believes in a lock, Redis has its hold.",
     shows:
       "A release is tried for longer than a lease, its copy comes later, and another hold keeps the stay alive.",
     origin: "own-53",
@@ -271,7 +272,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "earlier-call-heard-later",
-    promise: "A lease is lost as stolen only if its lock was taken.",
+    promise: "A lease is reported as stolen only if its lock was taken away.",
     shows: "What was given first is freed by force, and heard after what was given next.",
     origin: "own-57",
     edits: [
@@ -284,7 +285,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "entered-while-it-is-freed",
-    promise: "A client that believes in a lock has it.",
+    promise: "If a client believes in a lock, Redis has its hold.",
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-60",
     kinds: ["lock"],
@@ -298,7 +299,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "heir-that-gives-back",
-    promise: "A hold without an owner is not renewed.",
+    promise: "A hold that no call owns is not renewed.",
     shows:
       "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
     origin: "own-55",
@@ -328,7 +329,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "lock-deadline-of-the-latest-sending",
-    promise: "A stay under a chosen id is over only when no copies of its commands can come.",
+    promise: "A hold under a chosen id is over only when no copies of its commands can arrive.",
     shows:
       "A release is sent twice, the second time by a clock that was read anew, and the first copy comes late.",
     origin: "own-59",
@@ -376,7 +377,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "forced-without-a-pause",
-    promise: "The number of commands of a call is bounded, even if servers give different answers.",
+    promise: "The number of commands that a call sends is bounded, even if servers give different answers.",
     shows:
       "Amid a failover the lock is looked at on the new master, and its holders are others on the old one.",
     origin: "own-64",

@@ -7,7 +7,7 @@ export const handOffDefects: readonly Defect[] = [
   {
     name: "hand-off-past-its-trust",
     promise:
-      "A call that is handed a lock believes in it only for as long as the holder before it, until Redis knows.",
+      "Until Redis knows the new holder, a call that was handed a lock believes in it no longer than the former holder did.",
     shows:
       "A lock is handed over, and the client is cut off before Redis is told, for longer than the lease.",
     origin: "simulation.md",
@@ -22,7 +22,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "hand-off-when-cancelled",
-    promise: "A lock that is handed to a call at the moment of its cancellation goes on to the next.",
+    promise: "If a call is cancelled while it is handed a lock, the next call gets the lock.",
     shows: "A signal aborts in the moment in which the lock is handed to its call.",
     origin: "B37",
     kinds: HANDED,
@@ -36,7 +36,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "successor-made-of-nothing",
-    promise: "A lost lock is not taken again for the call that it was handed to.",
+    promise: "If a lock is lost after a hand-over, the client does not acquire it again for the new holder.",
     shows: "A lock is freed by force or runs out, another enters, and then Redis is told of the successor.",
     origin: "R14",
     kinds: HANDED,
@@ -51,7 +51,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "unnamed-successor-not-freed",
-    promise: "A lock that was handed over and is released before Redis knows its holder is free.",
+    promise: "If a lock is handed over, and released before Redis knows the new holder, it becomes free.",
     shows: "Two calls follow each other faster than Redis is told; the second releases.",
     origin: "R14",
     kinds: HANDED,
@@ -65,7 +65,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "successor-named-by-another",
-    promise: "Redis has the field of the actual holder.",
+    promise: "After a hand-over, Redis has the field of the new holder.",
     shows: "A lock passes on once more while Redis is told of the one before.",
     kinds: HANDED,
     edits: [
@@ -78,7 +78,7 @@ export const handOffDefects: readonly Defect[] = [
   },
   {
     name: "lost-successor-leaves-names",
-    promise: "A lock that was lost before Redis knew its holder does not stay taken.",
+    promise: "If a lock was handed over, and lost before Redis knew the new holder, it does not stay taken.",
     shows: "A lock is handed over, naming fails until the trust ends, and the old field lives on.",
     kinds: HANDED,
     edits: [

@@ -46,7 +46,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "red-majority-counted-late",
-    promise: "A red lock is handed out only if a majority of it is held at that moment.",
+    promise: "A call returns a red lease only if a majority of its locks is held at that moment.",
     shows: "One server answers late, when the lease of another has ended already.",
     origin: "B17",
     kinds: ["red"],
@@ -60,7 +60,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "red-attempt-kept",
-    promise: "A red lock that missed its majority gives its parts back.",
+    promise: "If a red lock does not get its majority, the client releases the locks that it got.",
     shows: "Two split the servers between them, and neither lets go.",
     origin: "B18",
     kinds: ["red"],
@@ -135,7 +135,7 @@ export const jointDefects: readonly Defect[] = [
   },
   {
     name: "red-without-a-majority",
-    promise: "A red lease has a majority of its servers when it is handed out.",
+    promise: "A red lease has a majority of its servers when the call returns it.",
     shows: "Two processes ask the servers at once, and each gets some of them.",
     origin: "simulation.md",
     kinds: ["red"],

@@ -51,7 +51,7 @@ export const permitDefects: readonly Defect[] = [
   {
     name: "given-up-with-one-that-ended",
     promise:
-      "A release by ids gives back the permits that a lease has given up for it, even if other permits of the ids are gone.",
+      "A release by ids gives back the permits of its own client's leases, even if other permits of the ids are gone.",
     shows:
       "A release by ids of several leases is not answered, and one of these ends before it is tried again.",
     origin: "own-112",
@@ -108,7 +108,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "cancelled-grant-kept",
-    promise: "Permits that come after their call was cancelled are given back.",
+    promise: "If permits arrive after their call was cancelled, they are given back.",
     shows: "A signal aborts while the acquisition is under way, which is then granted.",
     origin: "B37",
     kinds: BOTH,
@@ -241,7 +241,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "rest-not-passed-on",
-    promise: "Permits that are left when one waiter is served go to the next.",
+    promise: "Permits that remain after a waiter was served go to the next waiter.",
     shows: "Several permits come back at once while several tasks of a process wait for one each.",
     origin: "wire-L15",
     kinds: BOTH,
@@ -273,7 +273,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "turn-taken-by-others",
-    promise: "Waiting clients leave permits to the clients that were told their turn before them.",
+    promise: "A waiting client does not take permits that clients before it were told to take.",
     shows: "A client comes back for permits that it has just given to another one.",
     kinds: BOTH,
     edits: [

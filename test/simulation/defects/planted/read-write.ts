@@ -52,7 +52,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "read-after-write-lost",
-    promise: "A writer that also reads keeps its read hold when it has released the write lock.",
+    promise: "A writer that also reads keeps its read lock when it releases the write lock.",
     shows: "A writer takes the read lock, releases the write lock, and another writes.",
     origin: "B29",
     kinds: PAIRS,
@@ -81,7 +81,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "guest-of-a-lost-write",
-    promise: "A lost write hold lets no call read.",
+    promise: "After a write hold is lost, its thread can not read under it.",
     shows:
       "The write hold of a path is freed by force or runs out, another writes, and the path asks to read.",
     kinds: PAIRS,
@@ -95,7 +95,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "downgrade-tells-nobody",
-    promise: "Waiting readers enter as soon as a writer only reads.",
+    promise: "Waiting readers enter as soon as a writer has released its write lock and only reads.",
     shows: "A writer releases its write lock and goes on reading, and readers wait elsewhere.",
     origin: "wire-L11",
     kinds: PAIRS,

@@ -4,7 +4,7 @@ import type { Defect } from "../defect.js";
 export const releaseDefects: readonly Defect[] = [
   {
     name: "release-frees-anybody",
-    promise: "A late release leaves the next holder alone.",
+    promise: "A late release does not free the lock of the next holder.",
     shows: "A release is delayed past its lease, another enters, and the release arrives.",
     origin: "B36",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -18,7 +18,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "chosen-id-release-without-deadline",
-    promise: "A late copy of a release does not free the next stay under the same chosen id.",
+    promise: "A late copy of a release does not free a later hold under the same chosen id.",
     shows: "A release under a chosen id is repeated, the id is used again, and the first copy arrives.",
     origin: "R1",
     edits: [
@@ -110,7 +110,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "group-forgets-doubt",
-    promise: "A release that was sent in a group and not answered is not refused when it is sent alone.",
+    promise: "If a group of releases is not answered, each is sent again alone, and none of them is refused.",
     shows: "A group of releases is carried out, its answer is lost, and each is sent again alone.",
     origin: "B14",
     edits: [
@@ -271,7 +271,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "commands-out-of-turn",
-    promise: "Commands of one stay go one after the other, so that each knows the count before it.",
+    promise:
+      "The commands of one holder for one lock are sent one after the other, so that each knows the previous hold count.",
     shows: "Two holds of one stay are released at once while the first command is delayed or repeated.",
     edits: [
       {
@@ -283,7 +284,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "settled-forgotten",
-    promise: "After a re-entry a stay can be entered once more, and ends.",
+    promise: "After a re-entry the holder can enter once more, and its last release frees the lock.",
     shows: "Two siblings enter what their path holds: the second waits for a command that is over.",
     origin: "simulation.md",
     edits: [
@@ -296,7 +297,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "short-release-hides-a-grant",
-    promise: "A grant that comes too late is given back, even if replicas lack it.",
+    promise:
+      "If the answer to an acquisition comes too late, the lock is released, even if replicas lack the acquisition.",
     shows:
       "A release that replicas lack, and an acquisition behind it whose answer takes longer than its hold may last.",
     origin: "own-80",
@@ -310,7 +312,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "force-hits-the-next",
-    promise: "forceUnlock frees a lock from the holders that it has seen, and from no others.",
+    promise: "forceUnlock removes the holders that it has seen, and no others.",
     shows: "The lock changes hands between the look and the command of a forceUnlock.",
     origin: "R9",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -324,7 +326,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "freed-beside-a-command",
-    promise: "A client does not believe in a lock any more once its forceUnlock has resolved.",
+    promise: "Once forceUnlock has resolved, its client does not believe in the lock any more.",
     shows: "A hold is taken while a force-unlock of its client is under way, which frees it.",
     origin: "own-78",
     kinds: ["read-write"],
@@ -338,7 +340,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "seen-and-not-compared",
-    promise: "forceUnlock of an inspected state frees a lock from the holders in it, and from no others.",
+    promise: "forceUnlock of an inspected state removes the holders in that state, and no others.",
     shows: "The lock changes hands between an inspect and the forceUnlock of what that has told.",
     origin: "P5",
     kinds: ["lock", "fenced", "spin", "non-reentrant", "fair", "non-reentrant fair"],
@@ -358,7 +360,7 @@ export const releaseDefects: readonly Defect[] = [
   {
     name: "repair-frees-what-is-kept",
     promise:
-      "A lock that is kept after its release is not free earlier, even if the release was not answered.",
+      "A lock that is kept after its release does not become free too early, even if the release was not answered.",
     shows: "A release that keeps the lock is lost, and another process asks after it was tried on.",
     origin: "P3-1",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -373,7 +375,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "repeat-prolongs-what-is-kept",
-    promise: "A repeat of a release that keeps the lock changes nothing.",
+    promise: "If a release keeps the lock and is sent twice, the second copy changes nothing.",
     shows: "A release that keeps the lock is repeated by a server that has done it.",
     origin: "P3-1",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],
@@ -388,7 +390,7 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "kept-lock-is-free",
-    promise: "No call gets a lock that is kept after its release.",
+    promise: "While a lock is kept after its release, no call gets it.",
     shows: "Any release that keeps the lock, while another process asks.",
     origin: "P3-1",
     kinds: ["lock", "fenced", "spin", "non-reentrant"],

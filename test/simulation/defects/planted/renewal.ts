@@ -115,7 +115,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "inner-lease-not-lengthened",
-    promise: "An inner hold is kept as long as the longer lease of its outer hold.",
+    promise: "An inner hold lasts as long as the longer lease of its outer hold.",
     shows:
       "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
     origin: "R37",

@@ -108,7 +108,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "clock-of-another-server",
-    promise: "A deadline is a time on the clock of the server that will judge it.",
+    promise: "A deadline is a time on the clock of the server that will check it.",
     shows:
       "The connection leads to another server whose clock is ahead: whatever is sent to it is judged late, however often.",
     topologies: ["standalone"],

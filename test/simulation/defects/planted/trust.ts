@@ -19,7 +19,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "renewal-trusted-from-reply",
-    promise: "A renewal prolongs a lease from when it was sent.",
+    promise: "A renewed lease is counted from the moment at which the renewal was sent.",
     shows:
       "The answer to a renewal is delayed, and the next renewals fail: the holder believes for as long as the delay too much.",
     origin: "R3",
@@ -33,7 +33,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "no-margin",
-    promise: "Clocks that run at different rates make no two holders.",
+    promise: "A lock has one holder even if clocks run at different rates.",
     shows: "A server's clock is faster than that of the holder, whose renewals fail until its lease ends.",
     origin: "simulation.md",
     edits: [
@@ -124,7 +124,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "repeat-without-ttl",
-    promise: "A repeated acquisition is believed for no longer than Redis keeps the lock.",
+    promise: "If an acquisition was sent twice, it is believed for no longer than Redis keeps the lock.",
     shows: "The first answer is lost, the repeat finds the lock taken by itself and does not raise its TTL.",
     origin: "R3",
     kinds: ["lock", "non-reentrant", "spin", "fenced", "multi"],
@@ -138,7 +138,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "ttl-overwritten",
-    promise: "Entering again with a shorter lease leaves the outer lease alone.",
+    promise: "A re-entry with a shorter lease does not shorten the outer lease.",
     shows: "A nested call has a short lease of its own; the outer one is believed on.",
     origin: "wire-S3",
     edits: [
@@ -151,7 +151,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "kept-for-the-innermost",
-    promise: "Releasing an inner hold leaves the lock for as long as the outer ones need it.",
+    promise: "After the release of an inner hold the lock lasts for as long as the outer holds need it.",
     shows: "Three nested holds, the middle one with a short lease; the innermost is released.",
     origin: "wire-S2",
     edits: [
@@ -165,7 +165,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "lost-twice",
-    promise: "A loss is final, and so is its reason.",
+    promise: "A lost lease stays lost, and its reason does not change.",
     shows: "The time of a lease runs out, and then a renewal or a release finds that it is gone.",
     origin: "simulation.md",
     edits: [
@@ -230,7 +230,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "shorter-extension-not-believed",
-    promise: "While a lease is being shortened, the shorter lease is believed.",
+    promise: "While a lease is being shortened, it is believed only for the shorter time.",
     shows: "A lease is set to less than it has, and the answer is slow, or lost.",
     origin: "P3-2",
     edits: [

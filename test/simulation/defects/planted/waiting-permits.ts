@@ -30,7 +30,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "next-line-not-minded",
-    promise: "The next line asks when the turns before it have run out.",
+    promise: "The next line asks when the lines before it have not used their turns in time.",
     shows: "The line that was told its turn stands still, or is dead, or gives its permits back late.",
     kinds: BOTH,
     edits: [
@@ -61,7 +61,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "rings-for-a-moment-that-is-over",
-    promise: "A call that waits for permits sleeps until it has a reason to ask.",
+    promise: "A call that waits for permits asks only when it has a reason.",
     shows:
       "A call gave up while its question was under way, and the next one comes once the channel of its line is closed.",
     origin: "own-121",

@@ -48,7 +48,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-without-end",
-    promise: "A lock that was given away and is not taken is soon free.",
+    promise: "A lock that was given to a client, and that this client does not take, is soon free.",
     shows: "The client that was given the lock dies, or a look comes in between.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1', replace: "false" }],
@@ -69,7 +69,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-to-itself",
-    promise: "A client whose other calls still wait gives the lock to another waiting client.",
+    promise: "A client gives the lock to another waiting client even if its own calls still wait.",
     shows: "A client with two tasks frees the lock, and stands in the queue before another client.",
     kinds: KINDS,
     edits: [
@@ -97,7 +97,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "leave-keeps-what-was-given",
-    promise: "A call that gives up at the moment at which its client is given the lock passes the lock on.",
+    promise: "If a call gives up just when its client is given the lock, the client passes the lock on.",
     shows: "A signal aborts the only call of a client between the release and its message.",
     kinds: KINDS,
     edits: [
@@ -117,7 +117,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "waits-on-in-no-place",
-    promise: "A client that enters while other calls of it wait stands in the queue.",
+    promise: "If a client acquires the lock while its other calls wait, it stands in the queue.",
     shows: "Its release gives the lock to another client, which frees it.",
     kinds: KINDS,
     edits: [
@@ -130,7 +130,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "has-it-taken-for-waits",
-    promise: "A client that has the lock, and gives it away, asks on behalf of its other calls.",
+    promise: "A client that gives the lock away asks on behalf of its own waiting calls.",
     shows: "A second call comes between the question of the first and its answer.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -140,7 +140,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-before-it-came",
-    promise: "A call that comes while its client leaves the queue gets a place in it.",
+    promise: "If a call begins to wait while its client leaves the queue, the client gets a place again.",
     shows: "The leave of a call that gave up arrives after the question of the next one.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -151,7 +151,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-though-it-has-the-lock",
-    promise: "If other clients rely on a client to look into the queue, it looks.",
+    promise: "If other clients rely on a client to look into the queue at its release, it looks.",
     shows: "Its second call gives up, and then the first frees the lock.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -206,14 +206,15 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-told",
-    promise: "The second client of a queue knows when the lock was given to the first.",
+    promise: "The second client of a queue is told when the lock was given to the first.",
     shows: "The client that was given the lock does not take it: the second asks when that has run out.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(second, "next")', replace: "second = nil" }],
   },
   {
     name: "told-and-sent-to-the-end",
-    promise: "A client that was told its turn in vain stays the first, and is given the lock the next time.",
+    promise:
+      "If a client was told its turn in vain, it stays the first in the queue, and the next release gives it the lock.",
     shows: "Another one is faster, and its next question finds a place behind all that wait.",
     kinds: KINDS,
     edits: [
@@ -269,7 +270,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-forgotten-by-an-older-answer",
-    promise: "The second client of a queue asks when the lock that was given to the first has run out.",
+    promise:
+      "The second client of a queue asks when the time of the lock that was given to the first is over.",
     shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
     origin: "own-118",
     kinds: KINDS,
@@ -283,7 +285,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-minded",
-    promise: "The second client of a queue asks when the lock that was given to the first has run out.",
+    promise:
+      "The second client of a queue asks when the time of the lock that was given to the first is over.",
     shows: "The client that was given the lock stands still, or is dead, or frees it late.",
     kinds: KINDS,
     edits: [

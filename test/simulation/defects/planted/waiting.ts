@@ -19,7 +19,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "missed-while-subscribing",
-    promise: "A release between the question and the subscription is not missed.",
+    promise: "A waiter does not miss a release between its question and its subscription.",
     shows:
       "A lock without an end to its lease is released after a waiter was refused and before its subscription stands.",
     origin: "B6",
@@ -48,7 +48,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "asks-again-and-again",
-    promise: "A waiter asks once in a safety period, and when the lease that it saw is over.",
+    promise: "A waiter asks once in each safety period, and when the lease that Redis reported is over.",
     shows: "A lock is held for longer than some milliseconds while another waits for it.",
     edits: [
       {
@@ -73,7 +73,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "one-leaves-all-deaf",
-    promise: "A waiter that gives up leaves the others subscribed.",
+    promise: "When a waiter gives up, the other waiters stay subscribed.",
     shows:
       "A reader and a writer of one process wait for long by one channel; one gives up, and the subscription ends for both.",
     origin: "B7",
@@ -172,7 +172,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "stay-counted-for-ever",
-    promise: "A client keeps nothing of a released lock.",
+    promise: "A client stores nothing about a lock that it has released.",
     shows: "A lock is taken and released; its client counts a stay on.",
     edits: [
       {
@@ -212,7 +212,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "siblings-together",
-    promise: "Siblings on one path re-enter a lock one after the other.",
+    promise: "Parallel calls inside one body re-enter a lock one after the other.",
     shows: "Two flows of a Promise.all enter the lock that their path holds.",
     edits: [
       { file: "src/locks/claim.ts", find: "return sibling === undefined;\n}", replace: "return true;\n}" },
@@ -220,7 +220,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "enters-while-releasing",
-    promise: "No call re-enters a stay while a command of the stay is under way.",
+    promise: "No call re-enters a lock while another command of its holder for that lock is under way.",
     shows: "A path enters its lock again while the release of a sibling's hold is delayed.",
     edits: [
       {
@@ -232,7 +232,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "room-never-given-back",
-    promise: "A failed acquisition makes room for the next.",
+    promise: "If many acquisitions are under way, a failed one makes room for a waiting one.",
     shows:
       "As many acquisitions fail as may be under way at once (three of them here, so that a small fleet gets there).",
     origin: "own-14",
@@ -252,7 +252,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "room-not-waited-for",
-    promise: "A call that waits for room is sent when room becomes free.",
+    promise: "A call that waits because too many acquisitions are under way is sent once another is over.",
     shows:
       "More acquisitions are asked for than may be under way at once (two may be under way here, so that a small fleet gets there).",
     origin: "own-14",
@@ -272,7 +272,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "waits-for-half-the-time",
-    promise: "A refused call has waited for its whole waitMs.",
+    promise: "A call is refused only after its whole waitMs.",
     shows: "A call may wait for a while, and somebody has the lock until later.",
     origin: "simulation.md",
     kinds: ["lock", "fair", "read-write", "semaphore", "permit semaphore", "latch"],
