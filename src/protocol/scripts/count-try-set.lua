@@ -14,7 +14,7 @@
 
   Returns  { serverMs, answer }:
            { "set", value }        done
-           { "kept", value }       there was one, with this value
+           { "kept", value }       not changed, because it was set to this value before
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonSemaphore.trySetPermitsAsync, RedissonCountDownLatch.trySetCountAsync store and publish the same.
