@@ -18,8 +18,8 @@ export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean)
 }
 
 /**
- * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While copies of its
- * commands may arrive, `reconcile` goes on, and the stay has not ended.
+ * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While late copies of
+ * the stay's commands may arrive, `reconcile` continues, and the stay does not end.
  * @throws UnavailableError
  */
 export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Patience): Promise<void> {

@@ -4,7 +4,7 @@ import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";
 
-/** What a call that has to wait has found. */
+/** The holder, and the calls before it, that a call has found when it must wait. */
 interface FoundHolder {
   /** "" when no holder was seen. */
   readonly holder: string;

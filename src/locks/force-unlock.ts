@@ -122,12 +122,12 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
 }
 
 /**
- * Tells this client's stays that they were freed. A stay that began under a freed field while the command was under way may have been freed
- * too, or may have begun later: Redis is asked whether it has the field.
+ * Tells this client's stays that they were freed. If a stay began under a freed field while the command was under way, it is not known
+ * which came first: asks Redis whether the field is there.
  */
 async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
   const { client, key } = lock;
-  // A line behind a hold of its own client may hear of no other release.
+  // A line that waits behind a hold of its own client gets no message about this release.
   for (const id of lockIds(key)) client.lines.of(id)?.wake();
   let [gone, beforeMs] = [freed, sentMs];
   while (client.threads.stolen(key, gone, beforeMs)) {

@@ -142,7 +142,7 @@ interface Evidence {
   readonly token: string | null;
 }
 
-/** For a lock that is held or has a queue. */
+/** Expects a lock that is held or has a queue. */
 export function kindOf({ mode, queue, token }: Evidence): StoredLockKind {
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";
