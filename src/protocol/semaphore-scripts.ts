@@ -131,7 +131,7 @@ export type PermitRelease =
   | { readonly status: "released" }
   | {
       readonly status: "absent";
-      /** This many are unknown, or their lease has ended. */
+      /** This many permits are unknown, or their leases have ended. */
       readonly absent: number;
     };
 

@@ -109,7 +109,7 @@ export class PermitCommand implements Patience {
     asker.failed(error);
   }
 
-  /** The outcome is known. @param left as for {@link OpenRequest.end} */
+  /** Ends the request, whose outcome is known. @param left as for {@link OpenRequest.end} */
   end(left: "nothing" | "answer" | "copies"): void {
     this.#request.end(left);
   }
@@ -122,11 +122,11 @@ export class PermitCommand implements Patience {
   /** Takes the permits back at once if possible. Never rejects. */
   async takeBackNow(): Promise<void> {
     await this.#cancel(this.#request, { replicated: false }).catch(() => undefined);
-    // A replica may still have the grant and take over, so the replica must get the change as well.
+    // A replica that has the grant may take over, so the replicas must get this change as well.
     this.takeBack();
   }
 
-  /** Nothing needs to be saved up any more. */
+  /** Tells Redis to save up no more permits for the call. */
   letGo(): void {
     const { client, key } = this.#asker.source.count;
     this.takeBack(client.requests.begin(key));
