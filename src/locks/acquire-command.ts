@@ -37,7 +37,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   /** The latest deadline that the command was sent with. A copy that arrives later changes nothing. */
   #deadline: Deadline | undefined;
 
-  /** @param room that was already taken for this command */
+  /** @param room the room that was already taken for this command */
   constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
@@ -106,7 +106,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * If all calls gave up while this command was under way, the client had left the queue, and the command may have put it back: it
+   * If all calls gave up while this command was under way, the client had left the queue, and the command may have put it back: the client
    * leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {

@@ -54,7 +54,7 @@ export class Acquisition extends Attempt {
   readonly #caller: Caller;
   /** The stay that the call enters first, and why. */
   #entrance: Entrance;
-  /** Whether this call began the stay. If so, it ends the stay unless it enters. */
+  /** Whether this call began the stay. The call that began a stay ends the stay if it does not enter. */
   #hasBegun = false;
   /** The stay in which the call has its turn: no other call of the same thread enters meanwhile. */
   #entered: Stay | undefined;

@@ -39,8 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * What the event reports as the end of the wait if the first attempt finds the lock free. Another value than `free` once the call has
-   * waited for something else.
+   * What the event reports as the end of the wait if the first attempt finds the lock free. It is another value than `free` once the call
+   * has waited for something else.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
@@ -60,7 +60,7 @@ export abstract class Attempt extends AcquireCommand {
   /** The attempt failed or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
 
-  /** The attempt did not acquire the lock: the call waits on, or ends. */
+  /** The attempt did not acquire the lock: the call continues to wait, or ends. */
   protected abstract busy(): void;
 
   protected abstract end(state: AttemptState): void;

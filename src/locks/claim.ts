@@ -49,7 +49,8 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced:
   const other = otherHalf(lock, onPath);
   if (outer !== undefined) return { thread: outer.stay.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
-  // The joint lock around this call is still acquiring this member: a second stay and that acquisition would wait for each other.
+  // The joint lock around this call is still acquiring this member: if this call began a second stay, the call and that acquisition would
+  // wait for each other.
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }

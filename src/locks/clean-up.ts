@@ -12,7 +12,7 @@ export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean)
   const { inRedis } = stay;
   if (inRedis.count > 0) return;
   if (isRecorded) inRedis.queued();
-  // A command of the stay is under way: its answer calls this function again.
+  // A command of the stay is under way: this function is called again when the answer comes.
   else if (inRedis.isChanging) return;
   if (inRedis.isDoubtful) reconcile(lock, stay);
 }

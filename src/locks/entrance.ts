@@ -58,7 +58,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     };
   }
   const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-  // The call takes no turn in that stay: if two calls did so in each other's stays, both would wait for ever.
+  // The call takes no turn in that stay: if two calls each took a turn in the other call's stay, both would wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
     const host = kin.stay;

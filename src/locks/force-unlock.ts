@@ -21,7 +21,7 @@ import { type SeenLock, seenLock } from "./seen-lock.js";
 
 type Looked = Parameters<typeof look>[0];
 
-/** If the lock changed between `look` and the command, it is looked at again, after pauses that double up to this. */
+/** If the lock changed between `look` and the command, `look` runs again, after pauses that double up to this value. */
 const LONGEST_PAUSE_MS = 32;
 
 /**
@@ -61,7 +61,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
-    // In a failover, `look` may read from one server and the command go to another, each time.
+    // In a failover, `look` may read from one server while the command goes to another, every time.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);

@@ -116,7 +116,7 @@ export class JointHold {
     this.#released = true;
   }
 
-  /** The releases of the single holds may have found nothing left to release. */
+  /** Called after the single holds were released: the releases may have found that holds were lost. */
   wasReleased(): void {
     if (this.#loss === undefined && this.#tooManyLost()) this.#lose();
   }

@@ -22,13 +22,13 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   try {
     await release(lock, hold, keepForMs);
   } finally {
-    // `lock-keep` does not look into the queue. This client may still have a place there, from before a hand-over between its calls.
-    // Without that call, a release of another client would grant this client the lock, and no call would take it.
+    // `lock-keep` does not look into the queue. This client may still have a place there, from before a hand-over between its calls. If it
+    // stayed there, a release of another client would grant it the lock, and no call would take the lock.
     if (lock.queues) leaveQueue(lock);
   }
 }
 
-/** @param what what the call has not done with the lock; default: released it */
+/** @param what the verb for what was not done with the lock, such as `taken` */
 export function notKept(name: string, why: string, what = "released"): TypeError {
   const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
   return new TypeError(`lock "${name}" was not ${what}: ${why}, and ${lasts}`);

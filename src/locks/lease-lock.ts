@@ -154,8 +154,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
         : client.threads.find(threadId)?.stayIn(id);
     // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (stay === undefined) return 0;
-    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until Redis answers. So this waits for a
-    // turn.
+    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until Redis answers. This method waits for
+    // that answer.
     if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
     return Number((await this.look()).fields[stay.field] ?? 0);
   }

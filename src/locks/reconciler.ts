@@ -48,7 +48,7 @@ export function reconcile(
 
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all names of
+ * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all fields of
  * its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
@@ -80,8 +80,8 @@ class Reconciler {
   /** Whether the stay will ask for the lock again under the same field: then each release has a deadline. */
   #goesOn = false;
   /**
-   * Whether everything without a live hold is released. False: the reconciler only writes what live holds lack, and frees the names of lost
-   * holds.
+   * Whether everything without a live hold is released. False: the reconciler only writes what live holds lack, and frees the fields of
+   * lost holds.
    */
   #undoes = false;
   /** Whether a request came after the latest step was chosen. */
@@ -120,8 +120,8 @@ class Reconciler {
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // If the latest holder has no name in Redis yet, the pause continues: holders of a chain change faster than a failing server should be
-    // asked.
+    // If Redis does not have the latest holder's field yet, the pause continues: holders of a chain change faster than a failing server
+    // should be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -213,7 +213,7 @@ class Reconciler {
     const { field, chain } = this.#stay;
     const sendings = sendingsOf(client, releasesOf(this.#lock, record.names(field), record));
     const script = lastRelease(this.#lock, record);
-    // A call that waits to re-enter then finds the count 0 and fails, because its hold would be freed with the names.
+    // A call that waits to re-enter then finds the count 0 and fails, because its hold would be freed together with the chain's fields.
     if (!record.isNamed) {
       record.namesLeft();
       if (chain?.isOver === false) record.endTurn();

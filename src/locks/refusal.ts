@@ -87,7 +87,7 @@ function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number
 
 /** @param found the loss that the answer has just shown; undefined if the loss was already known */
 export function lossOf({ lock, stay, wish }: Part, found?: LossReason): LeaseLostError {
-  // A read beside a write hold has lost that write hold.
+  // If the call reads beside a write hold, it is that write hold that was lost.
   const gone = wish.again ? stay : (wish.kin?.stay ?? stay);
   if (found !== undefined) gone.loseAll(found);
   return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);

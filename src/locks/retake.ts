@@ -38,7 +38,7 @@ export function retake(retaking: Retaking): void {
   }
 }
 
-/** @param scope in which the lease was taken */
+/** @param scope the scope in which the lease was taken */
 function lookAfter(
   client: Client,
   locks: readonly SingleLock[],
@@ -50,7 +50,7 @@ function lookAfter(
   let leaseMs = 0;
   for (const member of hold.members) leaseMs = Math.max(leaseMs, member.hold.terms.leaseMs);
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    // A member that was acquired while the lease was being released is still held.
+    // A member that was acquired while the lease was being released is still held: gives it back.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
     if (hold.state !== "held" || lease.deref() === undefined) return;
     const missing = locks.filter((lock) => hold.of(lock)?.state !== "held");

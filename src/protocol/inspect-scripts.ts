@@ -104,6 +104,6 @@ export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[
 export function pairs(flat: readonly RawReply[]): Record<string, string> {
   const entries: [string, string][] = [];
   for (let i = 0; i < flat.length; i += 2) entries.push([text(flat[i]), text(flat[i + 1])]);
-  // Any program may have written a field of any name: assigning a name that objects inherit would not create an entry.
+  // Any program may have written a field of any name. An assignment would not create an entry for a name such as `__proto__`.
   return Object.fromEntries(entries);
 }

@@ -24,7 +24,7 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** The line in which it waits; undefined if it asks only once. */
   protected line: WaitLine | undefined;
-  /** How many commands were sent for the call that may have had an effect. */
+  /** How many commands that may have had an effect the call has sent. */
   attempts = 0;
   /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";

@@ -42,14 +42,14 @@ interface Asker {
   readonly source: Pick<PermitSource<unknown>, "count" | "acquire" | "cancel" | "lot">;
   /** The name under which permits are saved up for it. */
   readonly owner: string;
-  /** Once true, nothing is sent again for it. */
+  /** Once true, nothing more is sent for the call. */
   readonly cancelled: boolean;
   readonly waiter: Waiter;
   heard(answer: Decided<PermitDecision>, command: PermitCommand): void;
   failed(error: unknown): void;
 }
 
-/** One attempt to take permits: a request of its own, which can also take back its granted permits. */
+/** One attempt to take permits. It is a separate request, which can also take back the permits that were granted to it. */
 export class PermitCommand implements Patience {
   readonly script: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly patience: Patience = this;

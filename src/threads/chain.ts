@@ -18,7 +18,7 @@ interface StayOfChain {
   loseAll(reason: LossReason): void;
 }
 
-/** The only hold of such a stay. */
+/** The only hold of a stay in a chain. */
 export interface Holder {
   readonly stay: StayOfChain;
   readonly state: HoldState;

@@ -26,7 +26,7 @@ export abstract class ChangeableTrust extends Trust {
   relet(doubt: Doubt): void {
     this.letLapse();
     this.endsAt(doubt.end);
-    // Other changes that are under way may have run before this one, so their leases are trusted no longer than this one.
+    // Redis may run another change that is under way before or after this one, so no doubt is trusted for longer than this lease.
     this.doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }

@@ -13,7 +13,7 @@ type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isR
 
 /** The part of a stay that asks a new server, after a failover or a slot move, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
-  /** The server that is known to have its holds. */
+  /** The server that is known to have the stay's holds. */
   place = "";
   /** True while the key has a new server that has not confirmed the holds yet. */
   isMoved = false;

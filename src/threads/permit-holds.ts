@@ -15,7 +15,7 @@ import type { Since, Terms } from "./terms.js";
 /** A semaphore or a latch. */
 export interface CountIdentity {
   readonly client: { readonly about: AboutClient };
-  /** As the factory calls it. */
+  /** The kind of semaphore or latch, with the name that its factory method has. */
   readonly kind: string;
   /** The name that the program uses. */
   readonly name: string;

@@ -11,7 +11,7 @@ type RenewedHold = Trust & { readonly slot: number };
 
 /** The part of a stay that a watchdog keeps alive. */
 export abstract class RenewedStay extends ConfirmableStay implements Renewable {
-  /** Renews it; undefined while nothing needs renewal. */
+  /** Renews the stay; undefined while no hold needs renewal. */
   watchdog: Watchdog | undefined;
   /** True while a renewal is under way or waits for the next try, so that a beat skips the stay. */
   underRenewal = false;

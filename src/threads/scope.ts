@@ -74,7 +74,7 @@ export class Scope {
 
   /**
    * The innermost hold of a lock on the path, even if it was lost; undefined if there is none.
-   * @param replaced a lost hold that does not count; the other holds that were lost with it do not count either
+   * @param replaced a lost hold that does not count; other lost holds of the same stay do not count either
    */
   holdOf(lockId: string, replaced?: Hold): Hold | undefined {
     for (const scope of this.#path()) {

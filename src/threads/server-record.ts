@@ -7,7 +7,7 @@ import type { Lowered, Step, WantedRecord } from "./wanted.js";
 /** This long after the end of a lease, no copy of a command is still under way. */
 const COPIES_MS = 60_000;
 
-/** The answer to a release; `late` changes nothing and does not count. */
+/** The answers to a release, without `late`, which changes nothing. */
 type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
 
 /**

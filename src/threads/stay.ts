@@ -44,7 +44,10 @@ export class Stay extends RenewedStay {
   inRedis: ServerRecord = new ServerRecord();
   /** Whether a call is acquiring the first hold of the stay. */
   isBeginning = false;
-  /** How that call waits, which tells the calls that wait for their turn behind it; undefined if that call asks only once. */
+  /**
+   * How that call waits; calls that wait for their turn behind it learn from this whether the lock is taken. Undefined if that call asks
+   * only once.
+   */
   waitsBy: Telling | undefined;
   /** How many holds of the stay are being released. */
   releases = 0;

@@ -295,7 +295,7 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
     // The end on one clock is enough here: on both clocks, the end is equally far from the acquisition.
     if (endMs >= this.takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
-    // A renewal that is under way is no reason for an end that it would not postpone.
+    // If a renewal could not postpone this end, a missing answer to a renewal is not the reason.
     if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";
     return this.#unconfirmed ? "unreachable" : "expired";
   }

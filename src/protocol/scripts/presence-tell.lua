@@ -28,7 +28,7 @@ local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 -- The clients of a large group report a hundred times a second in total, unless each client would then report less often than every ten
 -- minutes.
 local SHARE_MS, LONGEST_MS = 10, 600000
--- How many clients that have long been absent one call removes at most, so that no call takes long.
+-- One call removes at most this many clients that have long been absent, so that no call takes long.
 local MOST_FORGOTTEN = 1000
 -- A stored beat that is further ahead was not written by this client, and is replaced.
 local FAR_AHEAD = 2 ^ 32

@@ -52,7 +52,7 @@ local function entered(token)
     redis.pcall("ZREM", queue, client)
     stands = to_the_end()
   elseif #others > 0 or place_of(queue, GIVEN) then
-    -- The client also looks into the queue if only the mark `given` is there: its release then removes the mark.
+    -- The client also stays in the queue if only the mark `given` is there, so that its release removes the mark.
     stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
   else
     redis.pcall("ZREM", queue, client)
@@ -87,7 +87,7 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- The holder's client may have waiting calls of its own: it is told that a first client waits now, so that its release looks into the
+  -- The holder's client may have waiting calls of its own: it is told that another client waits now, so that its release looks into the
   -- queue. A JVM does not listen to such a channel.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")

@@ -13,7 +13,7 @@ local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 -- a write that removes data.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
-  -- The queue comes first: a waiter in the queue without a sign of life would be presumed alive.
+  -- Trims the queue first: a waiter in the queue without a sign of life would be presumed alive.
   redis.call("LTRIM", fair.queue, #first, -1)
   redis.call("ZREM", fair.timeouts, unpack(first))
   redis.call("ZREM", fair.alive, unpack(first))
