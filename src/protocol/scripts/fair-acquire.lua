@@ -17,8 +17,9 @@
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
            { "queued", ttlMs, holder, isHead, meetsJvm, isNew }
-             the holder waits in the queue; ttlMs is -1 without a TTL, and -2 when the lock is free, with an empty holder.
-             isHead: 1 if it is next. meetsJvm: 1 if a JVM has the lock or is in the queue. isNew: 1 if this call added it
+             the caller waits in the queue. holder: the lock's holder. ttlMs: -1 without a TTL, and -2, with "" as the holder,
+             when the lock is free. isHead: 1 if the caller is next. meetsJvm: 1 if a JVM has the lock or is in the queue.
+             isNew: 1 if this call put the caller into the queue
   Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. All times are the server's. A waiter of
            holdfast gets the score of the last waiter if that is also of holdfast. Behind a JVM it gets a score that is higher by
            a constant wait and a horizon: a JVM that leaves lowers the scores behind it, and must not make a live waiter look

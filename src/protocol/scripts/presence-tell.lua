@@ -18,7 +18,7 @@
            whichever is longer
            needsMeta: 1 if the hash has no meta
            stored: the beat in the hash if it is higher than this one; else this one
-  Compat   Redisson has no such keys; a JVM may write them itself.
+  Compat   Redisson has no such keys; a JVM may write such keys itself.
 ]]
 --@include now-ms
 --@include let-end

@@ -20,7 +20,7 @@
   then, with queues, for each lock:
     way        as lock-release
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; a lock left to the writer's own readers counts as freed
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; a lock left to the writer's own reads counts as freed
   Compat   Redisson RedissonWriteLock.unlockInnerAsync publishes nothing if the writer continues to read. A writer that gives up
            waiting also calls this script, which deletes the writer's mark and notifies the readers that gave way to the writer.
 ]]
