@@ -28,7 +28,7 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   }
 }
 
-/** @param what the verb for what was not done with the lock, such as `taken` */
+/** @param what the verb of the message: "released", or "taken" for a lock that the call has not taken */
 export function notKept(name: string, why: string, what = "released"): TypeError {
   const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
   return new TypeError(`lock "${name}" was not ${what}: ${why}, and ${lasts}`);

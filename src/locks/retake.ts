@@ -80,7 +80,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
     );
     if (taken === undefined) return;
     const keeper = lease.deref();
-    // The lease may have been shortened meanwhile. Then the hold is given back, and the next try takes one that ends with the lease.
+    // The lease may have been shortened meanwhile. Then the hold is given back, and the next try takes a hold that ends with the lease.
     const outlives = options.leaseMs !== undefined && taken.checkMs() > hold.checkMs();
     if (hold.state === "held" && keeper !== undefined && !outlives) {
       guardOld(keeper, taken);

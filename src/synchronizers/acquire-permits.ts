@@ -20,7 +20,7 @@ interface WantedPermits {
   readonly waits: boolean;
 }
 
-/** What is known about a call that did not get its permits. */
+/** The facts about a call that did not get its permits. */
 export interface InVain {
   readonly permits: number;
   readonly waitedMs: number;

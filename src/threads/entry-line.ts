@@ -31,7 +31,7 @@ export class EntryLine {
   }
 }
 
-/** A waiter whose check throws counts as one that may not enter: it is about to leave the line. */
+/** A waiter whose check throws may not enter: it is about to leave the line. */
 function isTrue(mayEnter: () => boolean): boolean {
   try {
     return mayEnter();

@@ -230,7 +230,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#confirmBy !== undefined;
   }
 
-  /** Sets the end of the trust in place of the end of the lease. */
+  /** Sets the end of the trust, which then does not depend on the lease. */
   protected endsAt(end: Instant): void {
     this.#otherEnd = end;
   }
