@@ -40,7 +40,7 @@ export class RedLock extends JointLock {
     const ears = new Ears(this.members, () => waiter.wake());
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
-    /** The lock to wait for while no other is held: a sibling of this client has it, whose release publishes no message. */
+    /** The lock to wait for while no other is held: a sibling in this client has it, and may leave it without a message in Redis. */
     let entered: SingleLock | undefined;
     try {
       for (;;) {

@@ -5,8 +5,8 @@ export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
   /**
-   * Whether its scripts grant a freed lock to a waiter. False with replicas that must acknowledge: no replica may have the write that
-   * grants the lock.
+   * Whether its scripts grant a freed lock to a waiter. False if replicas must acknowledge: the waiter would enter by a write that replicas
+   * may lack.
    */
   readonly grants: boolean;
 }
