@@ -206,7 +206,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // The line learns the new end at once, without waiting for a message. A shared lock is left out, because other clients also decide
+      // The client's line gets the new end at once, without waiting for a message. Not for a shared lock, because other clients also decide
       // when it expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
       // The answer to a repeat does not show whether the TTL is shorter: the first copy has already written it.

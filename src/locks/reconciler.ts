@@ -113,7 +113,7 @@ class Reconciler {
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || stay === this.#stay, "a record passes on while it is reconciled");
+    invariant(!this.#keepsStay || stay === this.#stay, "a record changes its stay during its repair");
     this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;

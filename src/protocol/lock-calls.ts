@@ -241,7 +241,7 @@ export function successionAnswer(raw: RawReply | undefined): SuccessionAnswer {
     case "wrong-type":
       return { status, type: text(type) };
     default:
-      throw unexpected("an answer to a succession", raw);
+      throw unexpected("an answer to lock-succeed", raw);
   }
 }
 

@@ -48,7 +48,7 @@ export class Chain {
 
   /** Called when the next holder has the lock, and the holder before it has left. Their stays swap their records. */
   pass(next: Holder): void {
-    invariant(!this.isOver, "a lock is handed over that is being freed");
+    invariant(!this.isOver, "a lock is handed over while it is being freed");
     const { stay: before } = this.latest;
     const { stay } = next;
     const { inRedis: record } = before;
