@@ -79,10 +79,7 @@ class Reconciler {
   #stay: Stay;
   /** Whether the stay will ask for the lock again under the same field: then each release has a deadline. */
   #goesOn = false;
-  /**
-   * Whether everything without a live hold is released. False: the reconciler only writes what live holds lack, and frees the fields of
-   * lost holds.
-   */
+  /** Whether everything without a live hold is released. False: writes only what live holds lack, and frees the fields of lost holds. */
   #undoes = false;
   /** Whether a request came after the latest step was chosen. */
   #hasNews = false;
@@ -120,8 +117,7 @@ class Reconciler {
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // If Redis does not have the latest holder's field yet, the pause continues: holders of a chain change faster than a failing server
-    // should be asked.
+    // Without the latest holder's field in Redis, the pause continues: holders of a chain change faster than a failing server may be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -275,8 +271,7 @@ class Reconciler {
     if (client.stopped) return true;
     if (does === "name" || this.#isConfirming) return false;
     if (does === "free-names") {
-      // When the client closes, bodies may still run, so their leases are left to their TTLs. A lease that the program has forgotten is
-      // also left to its TTL.
+      // When the client closes, bodies may still run, so their leases are left to their TTLs. A forgotten lease is also left to its TTL.
       const isLeft = loss === undefined ? !this.#undoes : loss.reason === "closed";
       return isLeft || this.#isTooLate;
     }

@@ -156,7 +156,7 @@ export class Stay extends RenewedStay {
   settled(entered = false): void {
     this.#underWay -= 1;
     if (entered) this.entering -= 1;
-    invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has settled more commands than it began");
+    invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has settled more than it began");
     this.#changed();
   }
 
