@@ -26,18 +26,18 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   readonly patience: Patience;
   readonly waiter: Waiter;
   readonly context: AsyncResource | undefined;
-  /** The stay that the command acquires for. Replaced when the call starts over, or waits on under another field. */
+  /** The stay that the command acquires for. Replaced when the call starts over, or continues its wait under another field. */
   stay: Stay;
   /** The hold count that Redis has before the command runs. */
   heldCount = 0;
-  /** The command's room at its server; undefined before it has room, and where it needs none. */
+  /** The room that `Admission` gave the command; undefined before that, and for a command that needs no room. */
   #room: Room | undefined;
   /** Whether the current attempt was already sent once. */
   #wasSent = false;
   /** The latest deadline that the command was sent with. A copy that arrives later changes nothing. */
   #deadline: Deadline | undefined;
 
-  /** @param room that was already taken for this command */
+  /** @param room the room that was already taken for this command */
   constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
@@ -59,7 +59,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
-  /** From here on the command may reach Redis, whatever happens to its caller. */
+  /** Sends the command. After this call it may reach Redis, whatever happens to its caller. */
   admitted(room: Room | undefined): void {
     this.#room = room;
     this.#wasSent = false;
@@ -85,7 +85,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a cluster refuses a command on two keys if it has only one of them: the next sending names only the lock.
+    // While a slot moves, a server that has only one of two keys refuses a command on both. So a repeat declares only the lock's key.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
@@ -106,8 +106,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * All calls may have given up while this question was under way: then it may have put the client back into the queue that the client had
-   * left.
+   * If all calls gave up while this command was under way, the client had left the queue, and the command may have put it back: the client
+   * leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
@@ -124,7 +124,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
       return;
     }
     this.#copyMayArrive();
-    // Without a hold, the call that began the stay undoes the copies when it ends.
+    // If the stay has no hold, the call that began the stay undoes late copies when it ends.
     if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 

@@ -46,15 +46,15 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
 }
 
 /**
- * One call for a lock of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the caller has a
- * promise. Events, errors and decisions about a handed-over or granted hold wait for the code behind that promise (`goesOn`, `outcome`),
- * because only that code runs in the caller's async context.
+ * One call for a lock of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the caller has
+ * a promise. Events, errors, and decisions about a handed-over or granted hold are left to `goesOn` and `outcome`: only the caller
+ * calls these, in its own async context.
  */
 export class Acquisition extends Attempt {
   readonly #caller: Caller;
   /** The stay that the call enters first, and why. */
   #entrance: Entrance;
-  /** Whether this call began the stay. If so, it ends the stay unless it enters. */
+  /** Whether this call began the stay. The call that began a stay ends the stay if it does not enter. */
   #hasBegun = false;
   /** The stay in which the call has its turn: no other call of the same thread enters meanwhile. */
   #entered: Stay | undefined;
@@ -85,7 +85,7 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** From now on this function is called instead. */
+  /** Replaces the function that was passed to `start`. */
   tellBy(tell: () => void): void {
     this.#tell = tell;
   }
@@ -151,7 +151,7 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** Acquires one more hold of the stay. Under a chosen id the stay may have ended meanwhile: then the call begins the next stay. */
+  /** Acquires one more hold of the stay. A stay under a chosen id may have ended meanwhile. The call then begins the next stay. */
   #again(stay: Stay): void {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
@@ -206,8 +206,8 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   * Takes a hold that was handed over or granted. The giver could not know if this call was cancelled at the same moment: then the hold is
-   * released.
+   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, which the giver could not know, the
+   * hold is released.
    */
   #takenOver(hold: Hold): void {
     const { cancelled } = this.waiter;
@@ -273,7 +273,7 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
-    // A failure that ends the whole line also cancels this call.
+    // A failure that ends the whole line would also cancel this call.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.error = error;
@@ -302,7 +302,7 @@ export class Acquisition extends Attempt {
       stay.isBeginning = false;
       stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
-      // This also removes the field from a fair queue, and passes the lock on if it was granted just now.
+      // `undoCopies` also removes the field from a fair queue, and passes the lock on if it was granted just now.
       if (this.state !== "entered") undoCopies(lock, stay, isQueued);
       stay.settled();
     }

@@ -39,8 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * The reason to report for the end of the wait if the first question finds the lock free. Not `free` once the call has waited for
-   * something else.
+   * What the event reports as the end of the wait if the first attempt finds the lock free. It is another value than `free` once the call
+   * has waited for something else.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
@@ -49,7 +49,7 @@ export abstract class Attempt extends AcquireCommand {
   protected error: unknown;
   /** How many attempts were answered `late` or found a leftover: at `MOST_VAIN_TRIES` the call fails. */
   #vainTries = 0;
-  /** Ends the call's turn among the commands of the stay. True: the turn is ended by `endTurn` of the stay's record. */
+  /** Ends the call's turn among the commands of the stay. True if `endTurn` of the stay's record ends the turn. */
   #turn: (() => void) | true | undefined;
   /**
    * Set when the call is cancelled during its latest attempt: ends the background work. Undefined while the call still waits for the
@@ -60,7 +60,7 @@ export abstract class Attempt extends AcquireCommand {
   /** The attempt failed or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
 
-  /** The attempt did not acquire the lock: the call waits on, or ends. */
+  /** The attempt did not acquire the lock: the call continues to wait, or ends. */
   protected abstract busy(): void;
 
   protected abstract end(state: AttemptState): void;
@@ -76,8 +76,8 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Sends an attempt once the call has its turn, and so knows the hold count before it, and once its server has room. A member of a red
-   * lock does not wait for room, because it has little time to answer.
+   * Sends an attempt once the call has its turn, which fixes the hold count before the attempt, and once `Admission` has room at the
+   * server. A member of a red lock does not wait for room, because its server must answer soon.
    * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {
@@ -95,7 +95,8 @@ export abstract class Attempt extends AcquireCommand {
     }
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
-    // Another command of the stay ran between two attempts: a copy of it could release what this attempt acquires.
+    // Another command of the stay ran between two attempts: a late copy of that command could release the hold that this attempt
+    // acquires.
     if (wish.again && inRedis.mayBeLowered) {
       this.useless("copies");
       return;
@@ -183,16 +184,16 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * The call's time is up, or it may not wait. It reports the lock as taken only if it was told so since it began: by an answer from Redis
-   * to it or to its line, or by a hold of its own client. Otherwise it waits for such an answer, one command timeout at most, and then
-   * fails.
-   * @param goOn waits on; undefined if the call has asked in vain, or may not be sent any more
+   * The call's time is up, or it may not wait. It may report that the lock is taken only if it has learned this since it began: from
+   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for such an answer, one command timeout at
+   * most, and then fails.
+   * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
     const { wish, waiter, way } = this;
     const { commands } = this.lock.client;
     const { timeoutMs = commands.timeoutMs } = wish;
-    // A call that waits for its turn is behind the call that begins the stay.
+    // A call that waits for its turn in a stay learns the answer from the call that begins the stay.
     const telling = way ?? this.stay.waitsBy;
     if (waiter.cancelled) this.end("cancelled");
     else if (waiter.isTold || telling?.hasTold(waiter) === true || this.#isHeldHere()) {
@@ -209,7 +210,7 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    // The call asks only after the call before it, which has used some of its time: so it asks once.
+    // The call can ask only after the call before it, which has used some of the time. So this call asks only once.
     wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }
@@ -219,7 +220,7 @@ export abstract class Attempt extends AcquireCommand {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
     if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
-    // Saves the other calls in line the same check, and tells a call for several locks as well.
+    // The other calls in line need not check this again. A call for several locks is told as well.
     lines.of(lock.id)?.answers.taken(clock.monotonicMs());
     this.waiter.told();
     return true;
@@ -270,7 +271,8 @@ export abstract class Attempt extends AcquireCommand {
       case "free":
         return undefined;
       case "held": {
-        // The client is closing: all holds of its stay were declared lost, and this one is freed or left to its TTL with them.
+        // The client is closing: it has declared all holds of the stay lost, and frees this hold together with them or leaves it to its
+        // TTL.
         if (stay.loss?.reason === "closed") return undefined;
         if (command.shortfall !== undefined) return takeBack(lock, stay);
         const { token } = answer;
@@ -289,7 +291,10 @@ export abstract class Attempt extends AcquireCommand {
     }
   }
 
-  /** The attempt of a cancelled call has ended: undoes what it may have left in Redis, and lets `close` stop waiting for it. */
+  /**
+   * The attempt of a cancelled call has ended: undoes what the attempt may have left in Redis, and lets `close` stop waiting for the
+   * attempt.
+   */
   protected endLate(): void {
     const { lock, stay } = this;
     const end = this.lateEnd;

@@ -18,11 +18,11 @@ export interface Claim {
 }
 
 /**
- * Decides which thread a call acts as, and which hold it re-enters: only a hold of a scope around it. Any other hold excludes the call,
- * even one of the same thread; otherwise siblings that run concurrently could both be in the lock. See
+ * Decides which thread a call acts as, and which hold it re-enters. A call may re-enter only a hold of a scope around it. Any other
+ * hold excludes the call, even one of the same thread; otherwise siblings that run concurrently could both be in the lock. See
  * docs/decisions/003-the-path-decides-re-entry.md.
- * @throws NotHeldError for the threadId of a released or lost lease; ReentryError, UpgradeNotSupportedError where the call would wait for
- * ever; LeaseLostError if the hold to re-enter is over
+ * @throws NotHeldError for the threadId of a released or lost lease; ReentryError, UpgradeNotSupportedError where the call would wait
+ * for ever; LeaseLostError if the hold to re-enter is over
  * @param replaced a lost hold that a red lock acquires again
  * @see docs/internals/states.md#one-acquisition
  */
@@ -49,7 +49,8 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced:
   const other = otherHalf(lock, onPath);
   if (outer !== undefined) return { thread: outer.stay.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
-  // The joint lock around this call is still acquiring this member: a second stay and that acquisition would wait for each other.
+  // The joint lock around this call is still acquiring this member: if this call began a second stay, the call and that acquisition would
+  // wait for each other.
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
@@ -125,7 +126,7 @@ function assertNotOver(lock: LockIdentity, hold: Hold): void {
   throw hold.loss ?? new LeaseLostError(lock.name, hold.stay.field, "released", hold.heldMs);
 }
 
-/** The `asThread` scope that a bare hold of this call belongs to; none if the call acts as a new thread. */
+/** The `asThread` scope that the hold of a call without a body belongs to; undefined if the call acts as a new thread. */
 export function scopeOf(lock: LockIdentity, { form }: Wish, claim: Claim): Scope | undefined {
   const { current } = lock.client.threads;
   if (form !== "lock" || current === undefined || !current.isThread) return undefined;

@@ -12,14 +12,14 @@ export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean)
   const { inRedis } = stay;
   if (inRedis.count > 0) return;
   if (isRecorded) inRedis.queued();
-  // A command of the stay is under way: its answer calls this function again.
+  // A command of the stay is under way: this function is called again when the answer comes.
   else if (inRedis.isChanging) return;
   if (inRedis.isDoubtful) reconcile(lock, stay);
 }
 
 /**
- * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While copies of its
- * commands may arrive, `reconcile` goes on, and the stay has not ended.
+ * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While late copies of
+ * the stay's commands may arrive, `reconcile` continues, and the stay does not end.
  * @throws UnavailableError
  */
 export async function clearLeftover(lock: LockIdentity, stay: Stay, patience: Patience): Promise<void> {

@@ -4,7 +4,7 @@ import type { Part } from "./lock-kind.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import { leftMsOf } from "./wish.js";
 
-/** What a call that has to wait has found. */
+/** What a call reports when it must wait: the holder, and how many calls are before it. */
 interface FoundHolder {
   /** "" when no holder was seen. */
   readonly holder: string;

@@ -20,9 +20,9 @@ export interface Caller {
 export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
- * The stay that a call enters first. `begin`: a new one. The other three already exist and belong to the call's thread, and the call waits
- * for its turn in them. `again`: re-enters the stay. `beside`: reads beside this write stay. `settle`: waits until this stay of a chosen id
- * in the other lock of the pair has ended.
+ * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the
+ * call's thread, and the call waits for its turn in it. `again`: the call re-enters the stay. `beside`: the call reads beside this
+ * write stay. `settle`: the call waits until this stay of a chosen id, in the other lock of the pair, has ended.
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
@@ -33,7 +33,7 @@ export interface Entrance {
 }
 
 /**
- * Decides which stay a call enters; begins a new one if it has no other to enter first.
+ * Decides which stay a call enters first; begins a new stay if there is no existing one.
  * @throws the reason of a cancelled wait; the errors of `claimOf`
  */
 export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entrance {
@@ -58,7 +58,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     };
   }
   const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-  // Takes no turn: two calls that both took one would see each other as under way and wait for ever.
+  // The call takes no turn in that stay: if two calls each took a turn in the other call's stay, both would wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
     const host = kin.stay;
@@ -67,16 +67,17 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim };
 }
 
-/** Begins to read beside a write lock. @returns undefined if the write lock is over, or its thread has begun to read meanwhile */
+/** Begins to read beside a write hold. @returns undefined if the write hold is over, or its thread has begun to read meanwhile */
 export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay | undefined {
   if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
   return lock.client.threads.begin(claim.thread, lock, claim.kin.stay);
 }
 
 /**
- * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked again
- * each time the waiter wakes.
- * @returns `taken`: the call must end the turn by `settled`, unless it came to `settle`; `none`: the call may not wait any longer
+ * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked
+ * again each time the waiter wakes.
+ * @returns `taken`: the call must end the turn by `settled`, except in an entrance by `settle`; `none`: the call may not wait any
+ * longer
  * @throws the errors of `mayEnter`
  */
 export function turnIn(
@@ -88,7 +89,8 @@ export function turnIn(
   try {
     // The waiter may have been cancelled after it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
-    // In overtime the call waits only for a command of the stay. It does not wait for a body: a body already proves that the lock is taken.
+    // After its `waitMs` the call waits only for a command of the stay, to learn whether the lock is taken. A body already proves that,
+    // so the call does not wait for it.
     isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);
@@ -100,18 +102,19 @@ export function turnIn(
 }
 
 /**
- * Records in the wish why the call has not got its turn in a stay. The lock is known to be taken if the hold of another body excludes the
- * call, or while a hold is being released. Other commands under way prove nothing yet.
+ * Records in the wish why the call has not got its turn in a stay. The lock is known to be taken if the hold of another body excludes
+ * the call, or while a hold is being released. Another command under way does not prove that the lock is taken.
  * @throws UnavailableError if the outcome of the last stay is unknown
  */
 export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: Entrance): void {
   const { field, innermost, inRedis, releases } = stay;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
     wish.unanswered = unanswered(lock);
-    // A red lock may ask this server again soon.
+    // A member of a red lock does not throw: the red lock may ask this server again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  // A live hold of the same thread has the lock. A member of a red lock does not wait for the command under way.
+  // A live hold of the same thread also shows that the lock is taken, if the call is a member of a red lock, which does not wait for
+  // the command under way.
   const leftMs = innermost?.checkMs() ?? -1;
   const isHeldHere = leftMs > 0 && wish.timeoutMs !== undefined;
   if (releases > 0 || isHeldHere || !mayEnter()) wish.waiter.told();
@@ -132,7 +135,7 @@ function always(): boolean {
   return true;
 }
 
-/** The outcome of an acquisition. @param failed gets the error that it throws */
+/** The outcome of an acquisition. @param failed gets the error before it is thrown */
 export function outcomeOr<T>(failed: (error: unknown) => void, acquisition: { outcome(): T }): T {
   try {
     return acquisition.outcome();

@@ -33,9 +33,10 @@ export const nonReentrantFairLock: LockKind = {
  * Waits in the lock's queue in Redis. The script that frees the lock grants it to the next waiter in the queue and publishes the grant on a
  * channel of that waiter's client. The waiter enters when the message arrives.
  *
- * A field is queued only once in its life. Otherwise two calls could be in the lock: a message grants the lock to the field; the answer to
- * the field's own question overtakes the message but comes after its lease, so the call gives the lock back and queues again; another owner
- * takes the lock; then the message arrives and lets the call in. So a call that had to give the lock back waits on under another field.
+ * A field is queued only once in its life. Otherwise two calls could be in the lock. A message grants the lock to the field. The answer to
+ * the call's own attempt overtakes the message, but arrives after its lease has ended. So the call gives the lock back and queues again,
+ * and another owner takes the lock. Then the message arrives and lets the call in. For this reason a call that had to give the lock back
+ * continues its wait under another field.
  *
  * The call has a line of its own and is the only one in it.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
@@ -44,14 +45,14 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
   readonly key: string = this.lock.key;
   readonly channel: string = this.lock.channel;
   readonly holder: string = this.part.stay.field;
-  /** Under an id that the caller chose, the next field would be the same. */
+  /** With an id that the caller chose, another field is impossible. */
   override readonly asksAgain: boolean = this.part.stay.thread.explicitId !== undefined;
   /**
    * Whether the field has certainly been queued only once, so that a message is about this wait. Under an id that the caller chose, earlier
    * stays had the same field.
    */
   #once = this.part.stay.thread.explicitId === undefined;
-  /** The place in the queue by the newest answer, and when that question was sent. */
+  /** The place in the queue according to the newest answer, and when the command with this answer was sent. */
   #place: QueuePlace | undefined;
   /** Whether a message says that this waiter was granted the lock. */
   #granted = false;
@@ -71,8 +72,8 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
   override refused(): boolean {
     const { place } = this.wish;
     if (place === undefined) return false;
-    // Only the first attempt may queue the field. If it arrived more than once, its copies may have queued the field twice: the one answer
-    // does not tell.
+    // Only the first attempt may queue the field. If this attempt arrived more than once, its copies may have queued the field twice, which
+    // the one answer does not show.
     if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
     this.#seen(place);
     this.lock.client.fairQueues.stands(this, place);
@@ -99,7 +100,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     this.wish.waiter.wake();
   }
 
-  /** Enters if the lock was granted to this waiter and that is certain without asking; otherwise asks. */
+  /** Enters if the lock was certainly granted to this waiter; if that is not certain without asking Redis, asks. */
   override taken(): TakenHold | undefined {
     if (!this.#granted || this.wish.waiter.cancelled) return undefined;
     this.#granted = false;
@@ -111,7 +112,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
 
   /** The head of the queue asks when the holder's lease is over, because a dead holder publishes nothing. */
   #seen(place: QueuePlace): void {
-    // An attempt sent after a sign of life may be answered before it: the older answer tells less.
+    // An attempt may overtake an earlier sign of life. The answer to the command that was sent first is then out of date.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     this.line.answers.taken(place.sentAt.monotonicMs);

@@ -24,7 +24,7 @@ export const fencedLock: LockKind = {
   handsOver: false,
 };
 
-/** The engine with the token. */
+/** The engine of a fenced lock: its leases have a token. */
 export class FencedLeaseLock extends LeaseLock<FencedHeldLease> implements FencedLock {
   constructor(lock: LockIdentity) {
     super(lock, FencedHeldLease);

@@ -21,7 +21,7 @@ import { type SeenLock, seenLock } from "./seen-lock.js";
 
 type Looked = Parameters<typeof look>[0];
 
-/** If the lock changed between `look` and the command, it is looked at again, after pauses that double up to this. */
+/** If the lock changed between `look` and the command, `look` runs again, after pauses that double up to this value. */
 const LONGEST_PAUSE_MS = 32;
 
 /**
@@ -61,7 +61,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
-    // In a failover, `look` may read from one server and the command go to another, each time.
+    // In a failover, `look` may read from one server while the command goes to another, every time.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
@@ -122,12 +122,12 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
 }
 
 /**
- * Tells this client's stays that they were freed. A stay that began under a freed field while the command was under way may have been freed
- * too, or may have begun later: Redis is asked whether it has the field.
+ * Tells this client's stays that they were freed. If a stay began under a freed field while the command was under way, it is not known
+ * which came first: asks Redis whether the field is there.
  */
 async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
   const { client, key } = lock;
-  // A line behind a hold of its own client may hear of no other release.
+  // A line that waits behind a hold of its own client may get no message about this release.
   for (const id of lockIds(key)) client.lines.of(id)?.wake();
   let [gone, beforeMs] = [freed, sentMs];
   while (client.threads.stolen(key, gone, beforeMs)) {

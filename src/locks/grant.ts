@@ -7,7 +7,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { confirm } from "./reconciler.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** After this share of the grant's trust, the hold gets its own lease. */
+/** The hold gets its own lease after this share of the time for which the grant is trusted. */
 const CONFIRMED_AFTER = 1 / 3;
 /** A shorter lease is written at once: it could end before the timer wheel ticks, and Redis would keep the lock for the whole grant. */
 const SHORT_LEASE_MS = 500;
@@ -26,11 +26,11 @@ export function enterByGrant(
   place: QueuePlace,
 ): Hold | undefined {
   const { client } = lock;
-  // Where replicas must have the hold, the waiter asks: only the answer to its own command shows what they have.
+  // If replicas must acknowledge the hold, the waiter asks Redis: only its own command can be acknowledged.
   if (!client.commands.dialect.grants) return undefined;
-  // The connection was lost since: a server that took over may not have the grant.
+  // The connection was lost after that answer: a server that took over may not have the grant.
   if (client.commands.resets !== place.resets) return undefined;
-  // This client has freed the lock by force since then, and the grant may be older than that.
+  // This client has freed the lock by force after that answer, and the grant may be older than the forced release.
   if (place.sentAt.monotonicMs < stay.inRedis.freedMs) return undefined;
   const { grantMs } = fairTimes;
   const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));

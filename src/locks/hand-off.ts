@@ -40,8 +40,8 @@ export class Heir {
 }
 
 /**
- * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Only for
- * the only hold of a stay.
+ * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Possible
+ * only if the stay has no other hold.
  * @returns the next hold, which Redis has to be told about; undefined when the lock is to be freed, because no call of this client may take
  * over or it is other clients' turn
  * @see docs/internals/states.md#hand-over
@@ -65,7 +65,7 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   chain.pass(next);
   const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  // No renewal notices the end of a fixed lease. The alarm does, and the client leaves the queue, in which it still has a place.
+  // No renewal notices the end of a fixed lease. An alarm does, so that the client leaves the lock's queue, in which it still has a place.
   if (!next.terms.renewed) next.watch();
   return next;
 }

@@ -43,22 +43,22 @@ export interface LockState {
   readonly queue: readonly string[];
   /**
    * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
-   * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may list some
-   * for a moment. A dead client stays listed until it is passed over, at most ten minutes after the last wait of any client. JVMs and
-   * waiters for other kinds of locks are never listed.
+   * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may briefly list
+   * clients. A dead client stays listed until its turn is skipped, at most ten minutes after the last wait of any client. JVMs and waiters
+   * for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
-   * A client is listed once for each number of permits that its calls want, as soon as another client was faster or it knows that others
+   * A client is listed once for each number of permits that its calls want, once another client was faster, or once it knows that others
    * wait. So a client that waits alone is never listed.
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   * How many processes wait for the release of the lock, at least. Counts those that listen to its channel, including for some ten seconds
-   * after a wait; or `waitingClients` if that is more, because only the first two of these listen there. Waiters of fair and spin locks are
-   * not counted. In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known:
-   * with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
+   * At least how many processes wait for the release of the lock. Counts the listeners of its channel, which stay some ten seconds after a
+   * wait; or `waitingClients` if they are more, because only the first two of them listen there. Waiters of fair and spin locks are not
+   * counted. In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with
+   * Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
   /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */
@@ -142,7 +142,7 @@ interface Evidence {
   readonly token: string | null;
 }
 
-/** For a lock that is held or has a queue. */
+/** Expects a lock that is held or has a queue. */
 export function kindOf({ mode, queue, token }: Evidence): StoredLockKind {
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";

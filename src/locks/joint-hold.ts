@@ -73,7 +73,7 @@ export class JointHold {
     return this.#holds.get(lock);
   }
 
-  /** As `of`, for a body: a missing member of a live lease may still be acquired. */
+  /** Like `of`, but says "to come" for a missing member of a live lease: it may still be acquired while the body runs. */
   find(lock: SingleLock): Hold | "to come" | undefined {
     return this.#holds.get(lock) ?? (this.state === "held" ? "to come" : undefined);
   }
@@ -85,18 +85,18 @@ export class JointHold {
     if (this.#abort !== undefined) this.#follow(hold);
   }
 
-  /** Milliseconds for which enough of the holds may be trusted; 0 when it is over. */
+  /** Milliseconds for which enough of the holds may be trusted; 0 when the joint hold is over. */
   checkMs(): number {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
     if (leftMs > 0) return leftMs;
-    // Its owner may have released the holds one by one.
+    // Too few holds are left: they were lost, or their owner has released them one by one.
     if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;
   }
 
-  /** As `checkMs`, but changes nothing. @param at default: the current time on the clock of each hold's client */
+  /** Like `checkMs`, but changes nothing. @param at default: the current time on the clock of each hold's client */
   believedMs(at?: Instant): number {
     return this.#isOver ? 0 : this.#ofQuorumMs((hold) => hold.believedMs(at));
   }
@@ -105,7 +105,7 @@ export class JointHold {
     return this.#released || this.#loss !== undefined;
   }
 
-  /** Milliseconds for which at least `quorum` holds last, given the time left of each. */
+  /** Milliseconds for which at least `quorum` holds last. `leftMsOf` gives the time left of each hold. */
   #ofQuorumMs(leftMsOf: (hold: Hold) => number): number {
     const left = [...this.#holds.values()].map(leftMsOf).sort((a, b) => b - a);
     return left[this.quorum - 1] ?? 0;
@@ -116,7 +116,7 @@ export class JointHold {
     this.#released = true;
   }
 
-  /** The releases of the single holds may have found nothing left to release. */
+  /** Called after the single holds were released: the releases may have found that holds were lost. */
   wasReleased(): void {
     if (this.#loss === undefined && this.#tooManyLost()) this.#lose();
   }
@@ -152,20 +152,20 @@ export class JointHold {
       .sort((a, b) => b.agoMs - a.agoMs || Number(isByTime(b.loss)) - Number(isByTime(a.loss)));
     // Reading the holds may have published a loss and so run this method already.
     if (this.#loss !== undefined) return;
-    // The loss that left too few holds.
+    // The first loss that left too few holds.
     const { loss, agoMs = 0 } = losses[holds.length - this.quorum] ?? {};
     const { reason = "released" } = loss ?? {};
     const heldMs = this.heldMs - agoMs;
     this.#loss = frameless(
       () => new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: loss }),
     );
-    // The remaining holds must not keep others out until a release.
+    // The remaining holds must not exclude other owners until the joint lease is released.
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);
   }
 }
 
-/** Whether a clock ended it. */
+/** Whether the hold was lost because its time was over. */
 function isByTime({ reason }: LeaseLostError): boolean {
   return reason === "expired" || reason === "unreachable" || reason === "max-hold";
 }

@@ -29,7 +29,7 @@ export class JointLease extends AnyLease implements Lease {
   readonly #note: string | undefined;
   #releasing: Promise<void> | undefined;
 
-  /** @param said what the call, and the client that made the lock, say about its bodies */
+  /** @param said the options of the call, and of the client that made the lock, for bodies */
   constructor(hold: JointHold, kind: string, { about, around, note }: Said) {
     super();
     this.#hold = hold;
@@ -161,7 +161,7 @@ export class JointLease extends AnyLease implements Lease {
     this.#hold.release();
     const failures = await releaseAll(members);
     this.#hold.wasReleased();
-    // The lease may have been lost before, or the release has found that only now.
+    // The lease was lost earlier, or the release has found only now that it was lost.
     const { loss } = this.#hold;
     if (loss !== undefined) {
       throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });

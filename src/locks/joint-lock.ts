@@ -25,7 +25,7 @@ export interface JointCall {
   /** How many times Redis was asked. */
   attempts: number;
   obstacle: SeenObstacle | undefined;
-  /** What ended the wait for the lock that was waited for last. */
+  /** What ended the wait for the last lock that the call waited for. */
   waitEndedBy: WaitEnd;
   /** The locks that were published as contended. */
   readonly contended: Set<SingleLock>;
@@ -152,7 +152,7 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   * The threadId of the caller for one of the locks: the threadId of a joint lease stands for a stay in each lock.
+   * The threadId that the caller has in one of the locks: the threadId of a joint lease stands for a stay in each lock.
    * @throws LeaseLostError if this lock is not held along with the others
    */
   protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {
@@ -180,7 +180,7 @@ export abstract class JointLock implements Lock {
     return wish;
   }
 
-  /** Adds what a member's wish has met to the call. */
+  /** Adds the attempts, the obstacle and the waits of a member's wish to the call. */
   protected note(call: JointCall, lock: SingleLock, wish: Wish): void {
     const { attempts, obstacle, waits, waitEndedBy, isContended } = wish;
     call.attempts += attempts;
@@ -273,7 +273,7 @@ export abstract class JointLock implements Lock {
     return lease;
   }
 
-  /** Asks all members. If too few answer, throws the first error. */
+  /** Asks all members. If too few members answer, throws the first error. */
   async #ask<T>(question: (member: SingleLock) => Promise<T>): Promise<readonly T[]> {
     const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));

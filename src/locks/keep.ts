@@ -22,13 +22,13 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   try {
     await release(lock, hold, keepForMs);
   } finally {
-    // `lock-keep` does not look into the queue. This client may still have a place there, from before the lock was handed over inside it: a
-    // release of another client would grant it the lock, and no call would take it.
+    // `lock-keep` does not look into the queue. This client may still have a place there, from before a hand-over between its calls. If it
+    // stayed there, a release of another client would grant it the lock, and no call would take the lock.
     if (lock.queues) leaveQueue(lock);
   }
 }
 
-/** @param what what was not done with the lock. Default: it was not released */
+/** @param what the verb of the message: "released", or "taken" for a lock that the call has not taken */
 export function notKept(name: string, why: string, what = "released"): TypeError {
   const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
   return new TypeError(`lock "${name}" was not ${what}: ${why}, and ${lasts}`);
@@ -36,7 +36,7 @@ export function notKept(name: string, why: string, what = "released"): TypeError
 
 /**
  * Checks `keepForMs` of a call that is about to take a lock.
- * @throws TypeError if `keepForMs` has no meaning for the call
+ * @throws TypeError if the call cannot keep the key
  */
 export function checkKept(
   keepForMs: number,

@@ -154,7 +154,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
         : client.threads.find(threadId)?.stayIn(id);
     // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (stay === undefined) return 0;
-    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until it is answered.
+    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until Redis answers. This method waits for
+    // that answer.
     if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
     return Number((await this.look()).fields[stay.field] ?? 0);
   }
@@ -197,7 +198,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return lease;
   }
 
-  /** Refers to a bare lease that was taken in `asThread` until that body ends, so that the caller need not. */
+  /** Keeps a reference to a lease from `lock` or `tryLock` inside `asThread` until that body ends, so that the caller need not keep one. */
   keep(hold: Hold, lease: object): void {
     if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
   }

@@ -22,8 +22,8 @@ export interface LockKind extends HeldKind {
   /** Whether Redis records each waiter, so that a waiter that gives up must be removed. */
   readonly recordsWaiters: boolean;
   /**
-   * Whether clients that wait for it may have a place in a queue of clients in Redis, which its release looks into. For a kind that records
-   * each waiter, its own waiters use no such queue.
+   * Whether clients that wait for it may have a place in a queue of clients in Redis, which its release looks into. The waiters of a kind
+   * that records each waiter do not use this queue.
    */
   readonly queues: boolean;
   /** Whether one call of a client may hand it to the next without freeing it. */
@@ -60,7 +60,7 @@ export interface LockIdentity {
   readonly reentry: Reentry;
 }
 
-/** A lock that a call wants, and the stay that is to hold it. */
+/** A lock that a call wants, and the stay that will hold it. */
 export interface Part {
   readonly lock: LockIdentity;
   readonly stay: Stay;

@@ -38,8 +38,7 @@ export interface Lock<L extends Lease = Lease> {
    * `holdfast:lease:release-failed` is published.
    *
    * With `keepForMs`, the lock stays taken for that time after the body, even if the body threw, because its work may be partly done. A
-   * body that calls `lease.unlock()` frees it. If the body leaves another hold of the thread, the lock is not kept, and that event is
-   * published.
+   * body that calls `lease.unlock()` frees it. If the thread still has another hold, the lock is not kept, and that event is published.
    * @throws the errors of `lock`; TypeError, with `keepForMs`, if the lock cannot be kept or the caller already has it: the body does not
    * run
    */

@@ -23,9 +23,9 @@ export interface Sending {
 }
 
 /**
- * Lowers the count in Redis to the count of the stay's record, and repeats until an answer is in time. If there is nothing to lower, it
- * writes the TTL.
- * @param late the answer to the first try, if that was already sent
+ * Lowers the count in Redis to the count of the stay's record, and repeats the command until an answer other than `late` comes. If there is
+ * nothing to lower, the command writes the TTL.
+ * @param late the answer `late` to the first try, if the caller has already sent it
  */
 export async function sendRelease(
   lock: LockIdentity,
@@ -44,7 +44,7 @@ export async function sendRelease(
 }
 
 /**
- * The releases that free a lock from each of these holders, or keep its key; at most one of them has the lock.
+ * The releases that free a lock from each of these holders, or keep its key. At most one of the holders has the lock.
  * @param heldCount the highest hold count that the holder may have
  */
 export function releasesOf(
@@ -60,8 +60,8 @@ export function releasesOf(
 }
 
 /**
- * The content of each successive sending of a command with these releases. While a slot moves, a cluster refuses a command on two keys if
- * it has only one of them: from the second sending on, only the locks are named.
+ * Returns the releases for each try of one command. While a slot moves, a server that has only one of two keys refuses a command on both.
+ * So every try after the first declares only the locks' keys.
  */
 export function sendingsOf(
   { commands }: Pick<Client, "commands">,
@@ -75,7 +75,7 @@ export function sendingsOf(
   };
 }
 
-/** The lock expires sooner than the waiters in its queue know: this makes the first of them ask and see the new TTL. */
+/** Makes the first waiter in the lock's queue ask, because the lock now expires sooner than the waiters know. */
 export function callFirst(lock: LockIdentity): void {
   const { client, key, kind, id } = lock;
   const looks = lock.queues ? client.lines.look(id) : undefined;
@@ -127,7 +127,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
-  /** @param repeated whether an earlier try was repeated */
+  /** @param repeated whether Redis may have received an earlier try more than once */
   constructor(
     lock: LockIdentity,
     stay: Stay,
@@ -167,7 +167,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     const { key, field: holder } = this.#stay;
     const keptCount = this.#keptCount;
     const keptMs = this.#stay.keptMs(keptCount);
-    // One of the counted holds may be about to be released: until then the key must not expire.
+    // The count may include a hold that is about to be released: until then the key must not expire.
     const ttlMs = Math.max(this.#stay.neededMs(), ...keptMs);
     if (keptCount > 0) {
       const leastMs = this.#lock.kind.shared ? this.#leastOf(ttlMs) : ttlMs;
@@ -177,7 +177,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     const keepForMs = this.#keepForMs;
     const looks = this.#looks;
     this.#looked = looks;
-    // As in `sendingsOf`. A writer's release is refused while the slot moves, with its queue key or without.
+    // As in `sendingsOf`. A cluster refuses a writer's release while the slot moves, with or without the key of the queue.
     if (commands.inCluster && this.#lock.kind.half === undefined) this.#looks = undefined;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel, looks };
   }
@@ -206,12 +206,13 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // Other clients also decide when a shared lock expires. For any other lock, the line need not wait for the message with the new end.
+      // The client's line gets the new end at once, without waiting for a message. Not for a shared lock, because other clients also decide
+      // when it expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
-      // A repeat finds the TTL that the sending before it has written.
+      // The answer to a repeat does not show whether the TTL is shorter: the first copy has already written it.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
-    // A release that did not wait for replicas may be unknown to them.
+    // If a release did not wait for replicas, they may not have it.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });
@@ -230,5 +231,5 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
 }
 
 const PLAIN: Patience & Sending = {};
-/** The holder of a release that frees nothing. */
+/** The holder in a release that frees nothing. */
 const NO_HOLDER = "";

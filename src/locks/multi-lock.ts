@@ -18,8 +18,9 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 640;
 
 /**
- * Several locks as one: all or none. No call waits for one of them while it holds another, so no two calls can wait for each other: a call
- * that misses one releases all the others, waits for the missing one, and tries the rest again. Source: Redisson's RedissonMultiLock.
+ * Several locks as one: all or none. A call never waits for one of the locks while it holds another, so two calls cannot wait for each
+ * other. A call that cannot take one lock releases all others, waits for that lock, and then tries the others again. Source: Redisson's
+ * RedissonMultiLock.
  */
 export class MultiLock extends JointLock {
   constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
@@ -114,7 +115,7 @@ export class MultiLock extends JointLock {
   }
 }
 
-/** What one round has taken so far, and the threads it uses. */
+/** The locks that one round has taken so far, and the threads that it uses. */
 interface Collection {
   readonly strangers: Strangers;
   readonly members: JointMember[];

@@ -6,7 +6,7 @@ import type { LockIdentity } from "./lock-kind.js";
 
 /**
  * Makes Redis write the field of a chain's latest holder. The command lists all fields of the chain that Redis may have, and replaces the
- * one that it finds. Until then the holder is trusted as long as its predecessor was, and its own commands wait.
+ * one that it finds. Until Redis has answered, the holder is trusted only as long as its predecessor was, and its own commands wait.
  * @see docs/internals/states.md#hand-over
  */
 export function sendName(
@@ -46,7 +46,7 @@ export function isNamedBy(
     latest.stay.loseAll("stolen");
     client.lines.of(id)?.wake();
   }
-  // Commands of the latest holder that wait for a turn go on.
+  // Now the commands of the latest holder that wait for a turn may run.
   inRedis.endTurn();
   return true;
 }

@@ -10,7 +10,10 @@ export function freeing(lock: LockIdentity): void {
   lineOf(lock)?.freeing();
 }
 
-/** The release has freed nothing, or has no answer. If the line took a message for that of this release, it asks again. */
+/**
+ * The release has freed nothing, or has no answer. If the line ignored a message because it seemed to come from this release, the line asks
+ * again.
+ */
 export function notFreed(lock: LockIdentity): void {
   lineOf(lock)?.notFreed();
 }

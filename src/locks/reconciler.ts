@@ -14,9 +14,9 @@ interface Pauses {
   readonly longestMs: number;
 }
 
-/** Used while Redis lacks something of a held lock. */
+/** The pauses while a held lock lacks its field or its lease in Redis. */
 const OF_A_HELD_LOCK: Pauses = { firstMs: 50, longestMs: 1_000 };
-/** Used while Redis may have something that belongs to no live hold. */
+/** The pauses while Redis may have something that belongs to no live hold. */
 const OF_LEFTOVERS: Pauses = { firstMs: 500, longestMs: 10_000 };
 /** How long a release is repeated for replicas that do not acknowledge it. */
 const TELLING_MS = 60_000;
@@ -28,9 +28,9 @@ interface Undoing extends Pick<Sending, "goesOn"> {
 }
 
 /**
- * Brings Redis to what a stay wants, in the background: releases what belongs to no live hold. If the record already has a reconciler, that
- * one takes on this request too.
- * @param after whether this stay later asks for something under the same field
+ * Releases in the background what Redis has of a stay without a live hold. If the stay's record already has a reconciler, that reconciler
+ * also serves this request.
+ * @param after whether the stay will ask for the lock again under the same field
  * @see docs/internals/states.md#endings
  */
 export function reconcile(
@@ -40,7 +40,7 @@ export function reconcile(
   ended?: () => void,
 ): void {
   const { inRedis, releases } = stay;
-  // A release under way may leave something that only this call wants to be released.
+  // A release that is under way may leave something in Redis. Then only this request releases it.
   const isIdle = ended === undefined && releases === 0 && inRedis.reconciler === undefined;
   if (isIdle && inRedis.next(stay.wanted(after.goesOn === true)).does === "nothing") return;
   begin(lock, stay, { ...after, ended });
@@ -48,7 +48,7 @@ export function reconcile(
 
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all names of
+ * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all fields of
  * its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
@@ -69,30 +69,30 @@ function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): vo
 }
 
 /**
- * The one repair loop: sends what the record says is next, one command at a time, until nothing is left to do. Each record with work left
- * has its own reconciler, and none waits for another.
+ * The one repair loop: sends the command that the record says is next, one at a time, until nothing is left to do. Each record with work
+ * left has its own reconciler, and reconcilers do not wait for each other.
  */
 class Reconciler {
   readonly #lock: LockIdentity;
   readonly #record: ServerRecord;
   /** The stay that now has the record. */
   #stay: Stay;
-  /** Whether something is asked for under the same field afterwards: then each release has a deadline. */
+  /** Whether the stay will ask for the lock again under the same field: then each release has a deadline. */
   #goesOn = false;
-  /** Whether everything without a live hold is released. False: only what live holds lack is written, and names of lost holds are freed. */
+  /** Whether everything without a live hold is released. False: writes only what live holds lack, and frees the fields of lost holds. */
   #undoes = false;
   /** Whether a request came after the latest step was chosen. */
   #hasNews = false;
   /** Whether the stay may not end before its count in Redis is 0: under a chosen id, the next stay has the same field. */
   #keepsStay = false;
-  /** Called once Redis has what is wanted, or the reconciler gives up. */
+  /** Called once Redis has what the stay wants, or when the reconciler gives up. */
   #ended: (() => void)[] = [];
   /** How many tries in a row have failed: each pause is twice as long as the one before. */
   #failures = 0;
   /** The pauses in use at the latest failure. */
   #pauses: Pauses = OF_A_HELD_LOCK;
   /**
-   * On the monotonic clock: from this time on Redis can have nothing of the stay. After `#tellingEndMs` no release is repeated for
+   * On the monotonic clock: after `#endMs` Redis can have nothing of the stay any more; after `#tellingEndMs` no release is repeated for
    * replicas.
    */
   #endMs: number | undefined;
@@ -110,14 +110,14 @@ class Reconciler {
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || stay === this.#stay, "a record passes on while it is reconciled");
+    invariant(!this.#keepsStay || stay === this.#stay, "a record changes its stay during its repair");
     this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // Holders of a chain change faster than a failing server should be asked.
+    // Without the latest holder's field in Redis, the pause continues: holders of a chain change faster than a failing server may be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -130,10 +130,10 @@ class Reconciler {
     try {
       do {
         this.#hasNews = false;
-        // A naming, and the release of all names, use the turn that began with the hand-over.
+        // The steps `name` and `free-names` use the turn that began with the hand-over.
         const { isNamed } = record;
         const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
-        // Outside the turn, because a call that hears of the end may send its own command at once.
+        // Called outside the turn, because a call that is told of the end may send its own command at once.
         this.#tellEnd();
         if (next === "rest") continue;
         const isUrgent = this.#hasNews && record.isNamed;
@@ -153,7 +153,7 @@ class Reconciler {
     const step = this.#record.next(this.#stay.wanted(this.#goesOn));
     this.#keepStay();
     if (this.#isGivenUp(step)) return "rest";
-    // A release under way lowers the count to the holds that it found, which may be lost by now. Its end ends the pause.
+    // A release under way lowers the count to the holds that it found, which may be lost by now. When that release ends, the pause ends.
     if (step.does === "nothing") return this.#keepsStay ? OF_LEFTOVERS.firstMs : "rest";
     const pauses = step.does === "name" || this.#isConfirming ? OF_A_HELD_LOCK : OF_LEFTOVERS;
     return this.#take(step).then(
@@ -170,7 +170,7 @@ class Reconciler {
   }
 
   #nextPauseMs(pauses: Pauses): number {
-    // The failures of a held lock belonged to another command.
+    // The pauses of a held lock and of leftovers count their failures separately.
     if (pauses !== this.#pauses) this.#failures = 0;
     this.#pauses = pauses;
     const { firstMs, longestMs } = pauses;
@@ -191,7 +191,7 @@ class Reconciler {
     }
   }
 
-  /** Writes the field of a chain's latest holder. Until then that holder is trusted as long as its predecessor was. */
+  /** Writes the field of a chain's latest holder. Until Redis answers, that holder is trusted only as long as its predecessor was. */
   #name(): Promise<0 | "again" | "rest"> {
     const { chain } = this.#stay;
     if (chain === undefined) throw new Error("a record without a chain has no name");
@@ -209,7 +209,7 @@ class Reconciler {
     const { field, chain } = this.#stay;
     const sendings = sendingsOf(client, releasesOf(this.#lock, record.names(field), record));
     const script = lastRelease(this.#lock, record);
-    // A call that waits to re-enter then finds the count 0 and fails, because its hold would be freed with the names.
+    // A call that waits to re-enter then finds the count 0 and fails, because its hold would be freed together with the chain's fields.
     if (!record.isNamed) {
       record.namesLeft();
       if (chain?.isOver === false) record.endTurn();
@@ -250,7 +250,7 @@ class Reconciler {
     return isShort && count === 0 && !isDoubtful;
   }
 
-  /** Whether Redis can no longer have anything of the stay: its longest lease is over, and so is its place in a fair queue. */
+  /** Whether Redis can no longer have anything of the stay: its longest lease has ended, and it can have no place in a fair queue. */
   get #isTooLate(): boolean {
     const { clock } = this.#lock.client;
     this.#endMs ??= this.#end();
@@ -271,7 +271,7 @@ class Reconciler {
     if (client.stopped) return true;
     if (does === "name" || this.#isConfirming) return false;
     if (does === "free-names") {
-      // When the client closes, bodies may still run: their leases are left to their TTLs. So is a lease that the program has forgotten.
+      // When the client closes, bodies may still run, so their leases are left to their TTLs. A forgotten lease is also left to its TTL.
       const isLeft = loss === undefined ? !this.#undoes : loss.reason === "closed";
       return isLeft || this.#isTooLate;
     }
@@ -285,7 +285,7 @@ class Reconciler {
     return this.#isTooLate && !mayHarm;
   }
 
-  /** Keeps the stay alive while Redis may have something without a live hold, and lets it end afterwards. */
+  /** Keeps the stay alive while Redis may have something that belongs to no live hold, and lets the stay end afterwards. */
   #keepStay(): void {
     const record = this.#record;
     const isLeftOver = record.count > 0 && this.#stay.live.length === 0;

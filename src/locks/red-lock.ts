@@ -40,7 +40,7 @@ export class RedLock extends JointLock {
     const ears = new Ears(this.members, () => waiter.wake());
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
-    /** The lock to wait for while no other is held: a sibling inside this client does not announce in Redis that it leaves. */
+    /** The lock to wait for while no other is held: a sibling in this client has it, and may leave it without a message in Redis. */
     let entered: SingleLock | undefined;
     try {
       for (;;) {
@@ -67,7 +67,7 @@ export class RedLock extends JointLock {
 
   protected override taken(hold: JointHold, lease: JointLease, call: JointCall): void {
     const { options, form } = call;
-    // A lease that the program has forgotten is not maintained, so only a weak reference is kept.
+    // Keeps only a weak reference: if the program has forgotten the lease, missing members are not acquired again.
     retake({
       timeoutMs: this.#timeoutMs(options),
       options,
@@ -83,7 +83,7 @@ export class RedLock extends JointLock {
     return Math.max(1, Math.min(this.settings.redMemberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
-  /** @param first the lock to wait for before the others are asked */
+  /** @param first the lock to wait for before the call asks for the others */
   async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly ServerVote[]> {
     const strangers = new Strangers();
     const round = new RedRound((lock, wish) => {
@@ -106,7 +106,7 @@ export class RedLock extends JointLock {
 
   /** @throws the reason of a cancelled wait; QuorumError if a majority cannot be reached; the error of a caller's mistake */
   #giveUp(members: readonly JointMember[], answers: readonly ServerVote[], { waiter }: JointCall): void {
-    // No need to wait for a server that is slow to release.
+    // Does not wait for the releases, because a server may be slow to release.
     giveBack(members);
     if (waiter.cancelled) throw waiter.reason;
     const failures = answers.flatMap((answer) => ("failure" in answer ? [answer.failure] : []));
@@ -139,15 +139,15 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // The server answers, and the call may still ask, or has asked since.
+  // The call has asked after it found the outcome unknown, or may still ask.
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
-  // The lock was free, but the answer came too late: the call may ask again soon.
+  // Without an obstacle, the lock was free, but the answer came too late: the call may ask again at once.
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 
-/** @param ttlMs of the sibling that excludes the call; -1 while the caller's last stay is still being cleaned up */
+/** @param ttlMs the remaining lease of the sibling that excludes the call; -1 while the caller's last stay is still being cleaned up */
 function notAsked(lock: SingleLock, ttlMs: number): ServerVote {
   return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
@@ -177,7 +177,7 @@ class Ears {
     this.#wake = wake;
   }
 
-  /** Calling it twice is harmless. @param onlyOpen listens only to channels that are already subscribed to, which costs nothing */
+  /** A second call is harmless. @param onlyOpen listens only to channels with an existing subscription, which costs nothing */
   open({ onlyOpen = false }: { readonly onlyOpen?: boolean } = {}): void {
     for (const lock of this.#locks) {
       const { client, channel } = lock.identity;
@@ -188,7 +188,7 @@ class Ears {
         },
         onReady: () => this.#hear(lock, "reconnect"),
         onFailure: () => {
-          // The known leases bound the wait.
+          // Nothing to do: the wait ends with the first known lease.
         },
       });
       this.#closers.set(lock, close);

@@ -14,8 +14,8 @@ export interface AskedLock {
 }
 
 /**
- * Locks that one call asks for at the same time. They share its promise: an answer goes straight to its acquisition, and the caller
- * continues when all have ended, or when one has work for the caller's async context.
+ * Locks that one call asks for at the same time. The acquisitions share the promise of the call: an answer goes straight to its
+ * acquisition, and the caller continues when all acquisitions have ended, or when one has work for the caller's async context.
  */
 export class RedRound {
   readonly #asked: (() => AskedLock)[] = [];
@@ -26,7 +26,7 @@ export class RedRound {
   /** Makes the caller continue. */
   #tell: (() => void) | undefined;
 
-  /** @param ended called as soon as asking for one of the locks has ended */
+  /** @param ended called as soon as the acquisition of one of the locks has ended */
   constructor(ended: (lock: SingleLock, wish: Wish) => void) {
     this.#ended = ended;
   }
@@ -57,7 +57,7 @@ export class RedRound {
     });
   }
 
-  /** In the order of the questions. Call it in the caller's async context, because it creates the errors. */
+  /** The outcomes, in the order of the calls of `ask`. Call it in the caller's async context, because it creates the errors. */
   outcomes(): readonly AskedLock[] {
     return this.#asked.map((outcome) => outcome());
   }

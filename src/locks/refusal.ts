@@ -39,7 +39,7 @@ export function refusal(
   { sentAt, resets, repeated }: Exchanged<unknown>,
 ): "busy" | "late" | "leftover" {
   const { lock, wish } = part;
-  // Remembered for all later attempts: one copy of an attempt may have been in time although another was answered `late`.
+  // All later attempts remember a repeat: one copy of an attempt may have been in time although another copy was answered `late`.
   wish.repeated ||= repeated;
   switch (answer.status) {
     case "queued":
@@ -85,9 +85,9 @@ function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number
   tellContended(part, { holder, ttlMs, behind: lock.client.fairQueues.standing(lock.key) });
 }
 
-/** @param found the loss that the answer has just shown; undefined if it was already known */
+/** @param found the loss that the answer has just shown; undefined if the loss was already known */
 export function lossOf({ lock, stay, wish }: Part, found?: LossReason): LeaseLostError {
-  // A read beside a write hold has lost that write hold.
+  // If the call reads beside a write hold, it is that write hold that was lost.
   const gone = wish.again ? stay : (wish.kin?.stay ?? stay);
   if (found !== undefined) gone.loseAll(found);
   return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);

@@ -4,7 +4,7 @@ import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
-/** The batch size of renewals, for the same reason. */
+/** As many as the watchdog renews in one command, so that no command holds up the server. */
 const BATCH_SIZE = 100;
 
 /** Declares all holds of a client lost. With `free`, also frees their locks in the background. */
@@ -18,7 +18,7 @@ export function releaseEverything(client: Client, free: boolean): void {
     const releases = held.get(release) ?? [];
     held.set(release, releases);
     releases.push(...releasesOf({ ...lock, client }, fields, { heldCount: inRedis.highestCount }));
-    // A release of the stay that waits for its turn then finds nothing, which is no loss.
+    // If a release of the stay waits for its turn, it then finds nothing to release, and does not report a loss.
     if (free) inRedis.lowers(0);
   }
   if (!free) return;

@@ -22,7 +22,7 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { stay } = hold;
-    // Redis may keep the field of a lost lease until its TTL. Freed now, it delays no waiter.
+    // Redis may keep the field of a lost lease until its TTL ends. Frees it now, so that waiters need not wait for that.
     if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);
     return Promise.reject(lateRelease(hold));
   }
@@ -39,7 +39,7 @@ export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   reconcile(lock, hold.stay);
 }
 
-/** Most releases end a stay with nothing else under way: one command and few promises. Some need no command at all. */
+/** Most releases end a stay and find no other command under way: they need one command and few promises. Some need no command. */
 function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { stay } = hold;
   const { inRedis } = stay;
@@ -68,7 +68,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
     inRedis.lowers(0);
     return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
   }
-  // A command of the stay is under way, and decides which count this release lowers.
+  // A command of the stay is under way: this release lowers the count that is left by that command.
   if (inRedis.isChanging) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
   return lowerAtOnce(ending, isLast ? 0 : stay.keepLive());
 }
@@ -110,7 +110,7 @@ function lowerAtOnce(ending: ReleaseUnderWay, keptCount: number): Promise<void> 
   );
 }
 
-/** Sends a release again after the answer `late`, in the same turn: otherwise a release behind it would lower the count for it. */
+/** Sends a release again after the answer `late`. Keeps the turn: otherwise the next release would also lower the count for this hold. */
 async function lowerAgain(
   lock: LockIdentity,
   hold: Hold,
@@ -142,7 +142,7 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
     if (!isFinal) tell(ending, { error: failure });
   }
   stay.releases -= 1;
-  // Also if the hold was gone: a late copy of its acquisition could take the lock again, without a hold.
+  // Needed even if the hold was already gone: a late copy of its acquisition could take the lock again, without a hold.
   const { copiesUntilMs, reconciler } = stay.inRedis;
   if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);
   stay.settled();
@@ -155,7 +155,7 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
 function tell({ hold, told }: ReleaseUnderWay, failed?: { readonly error: unknown }): void {
   if (!events.release.hasSubscribers) return;
   const { heldMs, holdCount } = told ?? hold;
-  // No spread: on Node 20 each property that is added behind one takes almost a microsecond.
+  // Uses no spread: on Node 20 each property after a spread takes almost a microsecond.
   const { clientId, server, name, kind, holder } = hold.about;
   const event = { clientId, server, name, kind, holder, heldMs: Math.round(heldMs), holdCount };
   events.release.publish(failed === undefined ? event : { ...event, ...failed });
@@ -170,7 +170,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   const { inRedis } = stay;
   const keptCount = stay.keepLive();
   if (inRedis.count <= keptCount) return true;
-  // Another release has lowered the count for this hold too: what is left belongs to expired holds.
+  // Another release has also lowered the count for this hold: the rest of the count belongs to expired holds.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, stay.fields);
@@ -190,9 +190,9 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) stay.renewed(sentAt);
     return shortfall === undefined;
   }
-  // Absent after a repeat: the unanswered copy has released the hold, and the holds that it kept have expired since.
+  // If a repeat finds no field, the unanswered first copy has released the hold, and the holds that it kept have expired since.
   const isOver = keptCount === 0 || stay.live.length === 0;
-  // A kept key would still be there: the hold had ended before.
+  // If an earlier copy had kept the key, the key would still be there: so the hold had ended before the release.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
   if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
   stay.wasGone(1);
@@ -202,8 +202,8 @@ function lowered(
 }
 
 /**
- * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Releases every field of the chain: one of them is
- * stored.
+ * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has one of the chain's fields, so this
+ * releases all of them.
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;

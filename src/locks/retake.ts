@@ -26,9 +26,9 @@ const TRIES_PER_LEASE = 20;
 const SHORTEST_PAUSE_MS = 100;
 
 /**
- * Acquires missing locks again, whose servers did not answer or have lost their data, as long as a majority holds the lease: otherwise the
- * next server failure could end it. Call it in the async context of the call that acquired the lease, so that each lock acquired again is
- * on the same path.
+ * Acquires locks again whose servers did not answer or have lost their data, as long as the lease has a majority. Without these locks, the
+ * next server failure could end the lease. Call it in the async context of the call that acquired the lease, so that each lock acquired
+ * again is on the same path.
  */
 export function retake(retaking: Retaking): void {
   const { locks } = retaking.hold;
@@ -38,7 +38,7 @@ export function retake(retaking: Retaking): void {
   }
 }
 
-/** @param scope in which the lease was taken */
+/** @param scope the scope in which the lease was taken */
 function lookAfter(
   client: Client,
   locks: readonly SingleLock[],
@@ -46,11 +46,11 @@ function lookAfter(
   retaking: Retaking,
 ): void {
   const { hold, lease } = retaking;
-  // After an extension, the new lease sets the pace.
+  // The pace follows the current lease, which an extension may have changed.
   let leaseMs = 0;
   for (const member of hold.members) leaseMs = Math.max(leaseMs, member.hold.terms.leaseMs);
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    // A member that was acquired during the release of the lease was not released with it.
+    // A member that was acquired while the lease was being released is still held: gives it back.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
     if (hold.state !== "held" || lease.deref() === undefined) return;
     const missing = locks.filter((lock) => hold.of(lock)?.state !== "held");
@@ -80,7 +80,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
     );
     if (taken === undefined) return;
     const keeper = lease.deref();
-    // The lease may have been shortened meanwhile: the next try ends with it.
+    // The lease may have been shortened meanwhile. Then the hold is given back, and the next try takes a hold that ends with the lease.
     const outlives = options.leaseMs !== undefined && taken.checkMs() > hold.checkMs();
     if (hold.state === "held" && keeper !== undefined && !outlives) {
       guardOld(keeper, taken);
@@ -95,7 +95,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   }
 }
 
-/** A lease with a fixed end keeps that end. */
+/** The options for a lock acquired again: a lease with a fixed end keeps that end. */
 function restOf({ leaseMs, maxHoldMs }: LockOptions, hold: JointHold): LockOptions {
   if (leaseMs !== undefined) return { leaseMs: Math.max(1, Math.floor(hold.checkMs())) };
   if (maxHoldMs !== undefined) return { maxHoldMs: Math.max(1, maxHoldMs - Math.ceil(hold.heldMs)) };

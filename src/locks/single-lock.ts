@@ -8,6 +8,6 @@ export interface SingleLock extends Lock, Keeper {
   readonly identity: LockIdentity;
   /** The hold that an unlock in Redisson's style refers to. */
   toUnlock(threadId: number | undefined): Hold | undefined;
-  /** Refers to a bare lease that was taken in `asThread` until that body ends, so that the caller need not. */
+  /** Keeps a reference to a lease from `lock` or `tryLock` inside `asThread` until that body ends, so that the caller need not keep one. */
   keep(hold: Hold, lease: object): void;
 }

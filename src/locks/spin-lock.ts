@@ -21,7 +21,7 @@ export function spinLock(backoff: Backoff): LockKind {
 class Spinning extends WaitInLine {
   readonly #backoff: Backoff;
   #nextDelay: () => number;
-  /** Whether its client claims the lock: all clients that came before have had their turn. */
+  /** Whether the client claims the next grant of the lock: all clients that came before it have had their turn. */
   #claims = false;
 
   constructor(part: Part, backoff: Backoff) {
@@ -31,7 +31,7 @@ class Spinning extends WaitInLine {
     this.#nextDelay = delays(backoff);
   }
 
-  /** If its client claims the lock, the next release grants it: the pauses start short again. */
+  /** If the client claims the lock, the next release grants it to the client, so the pauses become short again. */
   override refused(): boolean {
     const { obstacle, waiting } = this.wish;
     if (obstacle !== undefined) this.line.seenHeld(obstacle);

@@ -29,7 +29,7 @@ export interface TogetherOutcome {
   readonly missing?: SingleLock;
 }
 
-/** True when the caller has nothing of the lock yet, so that it begins a stay. */
+/** Whether the caller has no hold and no stay of the lock yet, so that the call begins a stay. */
 export function isFresh(lock: LockIdentity): boolean {
   const { outer, kin, thread } = claimOf(lock, undefined, () => new Thread());
   return outer === undefined && kin === undefined && thread.stayIn(lock.id) === undefined;
@@ -37,7 +37,7 @@ export function isFresh(lock: LockIdentity): boolean {
 
 /**
  * Takes locks of one client, one script and one slot, which the caller does not hold yet, in one command: all or none.
- * @param ended called when the wishes have recorded what they met
+ * @param ended called when the wishes have recorded their obstacles
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  * @see docs/internals/states.md#one-acquisition
  */
@@ -113,7 +113,7 @@ async function attemptTogether(
   }
 }
 
-/** Makes one command for all locks; its first part has the room for all. */
+/** Makes the parts of one command for all locks. The first part has the room for all of them. */
 function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   return parts.map((part, at) => {
     part.wish.attempts += 1;
@@ -161,14 +161,14 @@ function read(
       else missing ??= lock;
     });
     if (late) return "late";
-    // A free lock that was not taken is missing as well.
+    // If no lock was taken by another owner, a free lock that was not acquired counts as missing.
     missing ??= free;
     return missing === undefined ? { members } : { members, missing };
   } catch (error) {
     giveBack(members);
     throw error;
   } finally {
-    // What was written beside a refusal, or came too late, is released.
+    // Releases locks whose hold was not used because another lock was refused, or because the answer came too late.
     parts.forEach(({ lock, stay }, at) => {
       if (answers[at]?.status === "held" && stay.inRedis.count === 0) reconcile(lock, stay);
     });

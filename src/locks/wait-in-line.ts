@@ -19,7 +19,7 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   protected readonly lock: LockIdentity;
   protected readonly part: Part;
-  /** Whether the call waits in a queue in Redis, once the line knows that it can hear of its turn there. */
+  /** Whether the call may wait in a queue in Redis; it does so once the line can get messages about its turn there. */
   readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;
@@ -43,8 +43,8 @@ export class WaitInLine implements WayOfWaiting {
   asks(): WaitEnd | undefined {
     const { waiter } = this.wish;
     if (this.line.head !== waiter || !this.line.shouldAsk()) return undefined;
-    // No lock is handed to a call that is asking: if its answer comes too late, its stay releases what it took and cannot take over a lock
-    // meanwhile.
+    // A call that is asking does not take over a lock: if its answer comes too late, its stay must first release what the call has
+    // acquired.
     waiter.heir = undefined;
     const news = this.line.asking(this.#hasBegun && waiter.naps);
     this.wish.queued = this.#queues && this.line.queues ? this.line : undefined;
@@ -57,7 +57,7 @@ export class WaitInLine implements WayOfWaiting {
     const { obstacle, waiting } = this.wish;
     const { asksEachMs, fieldEnding } = this.lock.kind;
     if (obstacle !== undefined) {
-      // A reader of this client frees the lock without notifying the line of its writers.
+      // If the holder is a reader of this client, its release does not notify the line of the client's writers.
       const own = obstacle.own && obstacle.holder.endsWith(fieldEnding);
       this.line.seenHeld({ ...obstacle, own }, asksEachMs);
     }
@@ -68,8 +68,8 @@ export class WaitInLine implements WayOfWaiting {
   }
 
   /**
-   * An unavailable server fails the whole line, unless this call asked only once. In all other cases the wake-up that this call used goes
-   * to the next one.
+   * An unavailable server fails the whole line, unless this call asked only once. In all other cases the next call in line gets the wake-up
+   * that this call has used.
    */
   failed(error: unknown): void {
     const { cancelled, once } = this.wish;
@@ -106,7 +106,7 @@ export class WaitInLine implements WayOfWaiting {
     this.wish.obstacle = { ...sighting, own: this.lock.client.holdsAs(sighting.holder) };
   }
 
-  /** Tells the calls behind it in line how it ended: they may also enter a shared lock; for any other lock they learn the new TTL. */
+  /** Tells the calls behind this call how it ended. In a shared lock they may also enter; for any other lock they learn the new TTL. */
   leave(byAnswer: boolean): void {
     const { waiter } = this.wish;
     waiter.heir = undefined;
@@ -117,7 +117,7 @@ export class WaitInLine implements WayOfWaiting {
     }
     const wasNapping = waiter.naps && !byAnswer && this.line.head === waiter;
     this.lock.client.lines.leave(this.line, waiter);
-    // The next call may have no place in the queue yet and would miss the release: it asks for one.
+    // The client may have no place in the queue yet, so that the next call would miss the release: wakes that call, which asks for a place.
     if (wasNapping) this.line.wake();
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
     if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);

@@ -17,18 +17,18 @@ export interface WayOfWaiting extends Telling {
   readonly asksAgain: boolean;
   /** How many calls of this client are before a call that has just begun to wait; 0 if each call asks for itself. */
   readonly behind: number;
-  /** Whether the call asks now. From then on, new messages count for the next question. @returns why it asks; undefined: it sleeps */
+  /** Whether the call asks Redis now. Messages that come later count for the next attempt. @returns why it asks; undefined: it sleeps */
   asks(): WaitEnd | undefined;
-  /** Redis has refused. @returns false if the call must wait on under another field */
+  /** Redis has refused the lock. @returns false if the call must continue its wait under another field */
   refused(): boolean;
-  /** The call got no answer: an error; or it was cancelled while it asked; or (`undefined`) its time was up before it was sent. */
+  /** The attempt got no answer. @param error why; undefined if the call's time was up before its attempt was sent */
   failed(error: unknown): void;
-  /** Sleeps until there is something to ask or to take. `awake` may be called within this call, or by the waker. */
+  /** Sleeps until the call should ask, or can take a hold that was given to it. `awake` may be called within this call, or by the waker. */
   sleep(awake: () => void): void;
   /** The hold that was given while the call slept. Checked each time it wakes. */
   taken(): TakenHold | undefined;
-  /** The time is up, and the lock is taken. */
+  /** The call's time is up, and the lock is known to be taken. */
   over(): void;
-  /** The call waits no more. @param byAnswer whether Redis has answered that it has the lock */
+  /** The call no longer waits. @param byAnswer whether Redis has answered that the call has the lock */
   leave(byAnswer: boolean): void;
 }

@@ -24,9 +24,12 @@ interface Call {
   readonly timeoutMs?: number | undefined;
   /** The lost hold that the call replaces. */
   readonly replaced?: Hold | undefined;
-  /** Whether the waiter belongs to a larger call, which dismisses it. Default: false. */
+  /** Whether the waiter belongs to a call for several locks, which dismisses the waiter. Default: false. */
   readonly isPart?: boolean;
-  /** Whether the caller soon asks again if it gets no turn in a stay: then it does not wait for the turn. Default: false. */
+  /**
+   * Whether the caller will soon make a new call if this call gets no turn in a stay: then this call does not wait for the turn. Default:
+   * false.
+   */
   readonly isAskedAgain?: boolean;
 }
 
@@ -76,7 +79,10 @@ export class Wish implements Patience {
   again = false;
   /** How many times Redis was asked. */
   attempts = 0;
-  /** Set when the call waits in overtime for its turn behind another call: then it asks at most once itself. */
+  /**
+   * Set when the call still waits behind another call after its own time is up, to learn whether the lock is taken. It then asks at most
+   * once.
+   */
   once = false;
   /** Whether one of the attempts may have run more than once. */
   repeated = false;
@@ -109,7 +115,10 @@ export class Wish implements Patience {
     this.isAskedAgain = call.isAskedAgain ?? false;
   }
 
-  /** The call enters a stay whose other holds need a longer lease: its own lease becomes as long, and is renewed with theirs. */
+  /**
+   * The call enters a stay whose other holds have a longer lease: its own lease becomes as long, and is renewed together with the other
+   * leases.
+   */
   lengthen(leaseMs: number): void {
     this.terms = makeTerms({ ...this.terms, leaseMs, watchdogMs: leaseMs });
   }
@@ -142,7 +151,7 @@ function termsOf(settings: ClientSettings, { leaseMs, maxHoldMs, watchdogMs, not
   });
 }
 
-/** The answer that a call is in a lock's queue: when that command was sent, the lock was not granted to it yet. */
+/** The answer that a call is in a lock's queue. When the command with this answer was sent, the lock was not granted to the call yet. */
 export interface QueuePlace extends Sighted {
   /** Milliseconds until the lock expires; undefined unless this call is next in the queue and knows the TTL. */
   readonly fallsInMs: number | undefined;

@@ -46,7 +46,7 @@ function restOf(channel: string, start: string): string | undefined {
   return channel.startsWith(`${start}:`) ? channel.slice(start.length + 1) : undefined;
 }
 
-/** The reverse of `prefixed`. @param unlike a remainder that was already read */
+/** The names from which `prefixed` makes this channel, given the channel without its prefix. @param unlike a text that was already read */
 function rawsOf(rest: string, unlike?: string): string[] {
   if (rest === unlike || !rest.includes("{")) return [];
   const inner = /^\{([^{]*)\}$/s.exec(rest)?.[1] ?? "";

@@ -8,7 +8,7 @@ export interface RepeatableRequest {
   /** The client's hash of answers. */
   readonly requests: string;
   readonly id: string;
-  /** On the server's clock, in milliseconds since the Unix epoch: later the call changes nothing. */
+  /** On the server's clock, in milliseconds since the Unix epoch. After this time the call changes nothing. */
   readonly notAfterMs: number;
   /** How long the answer is kept. */
   readonly memoryMs: number;
@@ -23,7 +23,7 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: RepeatableReq
 /** The decision of a script about permits, or about the count of a latch. */
 export interface Decision {
   readonly status: string;
-  /** For a semaphore: 0 if no client is known to wait for permits. A line of its queue that asks gets its standing. */
+  /** For a semaphore: 0 if no client is known to wait for permits. In the answer to a line of the queue: the standing of that line. */
   readonly waiting?: number;
 }
 
@@ -54,7 +54,7 @@ export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided
     const names = known.get(status);
     if (names === undefined) throw unexpected(`one of ${Object.keys(numbers).join(", ")}`, answer);
     const named = Object.fromEntries(names.map((name, at) => [name, wholeNumber(rest[at] ?? null)]));
-    // Has the numbers that belong to its status.
+    // The compiler cannot see that `named` has the numbers that belong to `status`.
     return {
       status,
       ...named,
@@ -63,7 +63,7 @@ export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided
   };
 }
 
-/** Stored numbers come as text. */
+/** Redis answers stored numbers as text. */
 function wholeNumber(raw: RawReply): number {
   const number = typeof raw === "string" ? Number(raw) : raw;
   if (!Number.isInteger(number)) throw unexpected("a whole number", raw);
@@ -72,7 +72,7 @@ function wholeNumber(raw: RawReply): number {
 
 interface CountValue {
   readonly status: "count";
-  /** 0 if there is none. */
+  /** The count; 0 if there is no semaphore or latch. */
   readonly value: number;
 }
 

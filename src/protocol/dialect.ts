@@ -4,7 +4,10 @@ import { type ScriptSource, scriptSource } from "./script-call.js";
 export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
-  /** Whether its scripts grant a freed lock to a waiter. Not with replicas: the waiter would enter by a write that no replica has. */
+  /**
+   * Whether its scripts grant a freed lock to a waiter. False if replicas must acknowledge: the waiter would enter by a write that replicas
+   * may lack.
+   */
   readonly grants: boolean;
 }
 
@@ -14,7 +17,10 @@ export type Publishing = "classic" | "sharded" | "both";
 /** The dialect for a single server. */
 export const PLAIN: Dialect = { publishes: "classic", grants: true };
 
-/** The only statement in which scripts publish; see include/publish.lua. The sent script has short names in it. */
+/**
+ * The only statement in which scripts publish; see include/publish.lua. Matches any variable names, because the scripts are sent with short
+ * names.
+ */
 const STATEMENT = /redis\.pcall\("PUBLISH", (\w+), (\w+)\)/;
 const SHARDED = 'redis.pcall("SPUBLISH", $1, $2)';
 
@@ -23,7 +29,7 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
   both: `$& ${SHARDED}`,
 };
 
-/** The variants of each script for other messages. */
+/** The variants of each script that publish other messages. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
 /** A variant of the script that publishes these messages instead of classic messages. */

@@ -15,13 +15,19 @@ import * as scripts from "./scripts.js";
 
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
-  /** The lease of a waiter that was granted the lock, until it confirms: if it is dead, the queue waits that long. */
+  /**
+   * The lease of a waiter that was granted the lock, until the waiter confirms it. If the waiter is dead, the lock passes on only after
+   * this time.
+   */
   grantMs: 4_000,
   /** How long a waiter counts as alive: four signs of life. */
   aliveMs: 6_000,
   /** Redisson's fairLockWaitTimeout: the amount that a JVM adds to the scores when it joins, and subtracts when it leaves. */
   waitMs: 300_000,
-  /** Added to our scores: a leaving JVM subtracts its wait from the scores behind it, and must not make a live waiter look dead. */
+  /**
+   * Added to the scores of holdfast's waiters: a JVM that leaves subtracts its wait from the scores behind it, which must not make a live
+   * waiter look dead.
+   */
   horizonMs: 30_000,
   /** How far a JVM's clock may be behind the server's. */
   graceMs: 30_000,
@@ -55,7 +61,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.fairRelease,
   replicated: "if possible",
-  // The script must search a long queue for a waiter that gives up in the middle of it.
+  // One call has few locks, because the script must search the whole queue of a lock for a waiter that gives up in the middle.
   mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, locks }, dialect) => [

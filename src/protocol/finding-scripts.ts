@@ -82,15 +82,15 @@ export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClient
 }
 
 export interface FoundPermits {
-  /** The stored count, without permits with expired leases. */
+  /** The stored count. Permits with expired leases are not in it. */
   readonly count: number;
   /** The leased permits; undefined if there are none. */
   readonly leases?: {
     readonly expired: number;
     readonly taken: number;
-    /** How many of the taken ones never end. */
+    /** How many of the taken permits are permanent. */
     readonly permanent: number;
-    /** The last to end, at most 1,000; empty for a semaphore with more than 10,000. */
+    /** The permits that end last, at most 1,000; empty for a semaphore with more than 10,000 permits. */
     readonly last: readonly LeasedPermit[];
   };
 }
@@ -101,7 +101,7 @@ interface LookAtLocks {
   readonly withClients: boolean;
 }
 
-/** The stored state of some keys that may be locks: of the first keys, at least one; see lock-inspect-many.lua. */
+/** Reads the stored state of keys that may be locks. May answer only the first keys, but at least one; see lock-inspect-many.lua. */
 export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defineScript({
   source: scripts.lockInspectMany,
   keys: ({ locks, withClients }) =>
@@ -111,8 +111,8 @@ export const lockInspectMany: Script<LookAtLocks, readonly FoundRecord[]> = defi
     }),
   args: ({ withClients }) => [withClients ? "all" : "fewer"],
   reply(records) {
-    // The caller asks again for the rest: without any record it would ask for ever.
-    if (records.length === 0) throw unexpected("a lock at least", []);
+    // The caller asks again for the remaining keys: if no answer had a record, it would ask for ever.
+    if (records.length === 0) throw unexpected("at least one lock", []);
     return records.map(recordOf);
   },
 });

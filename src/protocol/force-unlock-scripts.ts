@@ -51,7 +51,7 @@ export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScr
 /** Frees a fair lock from the seen holders; see fair-force-unlock.lua. */
 export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = fairScript({ tellsAll: false });
 
-/** The same for a lock that may or may not be a fair one. */
+/** Like `fairForceUnlock`, for a lock that may be fair or of another kind. */
 export const anyForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = fairScript({ tellsAll: true });
 
 function fairScript({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceUnlock, ForceUnlockAnswer> {

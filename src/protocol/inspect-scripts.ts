@@ -17,23 +17,23 @@ export interface LockRecord {
    * than 10,000.
    */
   readonly waitingClients: readonly string[];
-  /** How many places they have; 0 if not asked for. */
+  /** How many places these clients have in the queue; 0 if not asked for. */
   readonly waitingClientCount: number;
   readonly token: string | null;
-  /** How many connections listen; null if not asked for, or if the server does not tell. */
+  /** How many connections listen to the channels; null if not asked for, or if the server does not tell. */
   readonly listeners: number | null;
   /** For a semaphore or latch; null if the key is not a count. */
   readonly permits: PermitRecord | null;
 }
 
 export interface PermitRecord {
-  /** The stored count, without permits with expired leases. */
+  /** The stored count. Permits with expired leases are not in it. */
   readonly count: number;
   /** The leased permits; undefined if there are none. */
   readonly leases?: {
     readonly expired: number;
     readonly taken: number;
-    /** The first to end, at most 1,000. */
+    /** The permits that end first, at most 1,000. */
     readonly first: readonly LeasedPermit[];
   };
 }
@@ -42,7 +42,7 @@ export interface PermitRecord {
 export interface LeasedPermit {
   /** 32 hexadecimal digits. */
   readonly id: string;
-  /** Milliseconds until it returns by itself; -1 for a permanent permit. */
+  /** Milliseconds until the permit returns by itself; -1 for a permanent permit. */
   readonly endsInMs: number;
 }
 
@@ -104,6 +104,6 @@ export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[
 export function pairs(flat: readonly RawReply[]): Record<string, string> {
   const entries: [string, string][] = [];
   for (let i = 0; i < flat.length; i += 2) entries.push([text(flat[i]), text(flat[i + 1])]);
-  // Any program may have written a field of any name: assigning a name that objects inherit would not create an entry.
+  // Any program may have written a field of any name. An assignment would not create an entry for a name such as `__proto__`.
   return Object.fromEntries(entries);
 }

@@ -90,7 +90,7 @@ export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | 
 interface Deletion {
   readonly count: string;
   readonly request: RepeatableRequest;
-  /** Keys that belong to it. */
+  /** The other keys of the semaphore or latch. */
   readonly others: readonly string[];
   readonly channel: string;
   /** "": no message. */

@@ -159,11 +159,11 @@ export interface LookIntoQueue {
   readonly way: "leaves" | "stays" | "calls";
   /** Whether the server knows all listeners of a channel. */
   readonly countsAll: boolean;
-  /** Identifies the latest report that others may wait: a distinct object each time. Not sent. */
+  /** Identifies the latest report that other clients may wait: each report is a distinct object. Not sent. */
   readonly asOf: object;
 }
 
-/** In the form that release scripts take. */
+/** The argument `way` of the release scripts. */
 export function wayOf({ way, countsAll }: LookIntoQueue): string {
   return countsAll ? `${way} all` : way;
 }
@@ -241,7 +241,7 @@ export function successionAnswer(raw: RawReply | undefined): SuccessionAnswer {
     case "wrong-type":
       return { status, type: text(type) };
     default:
-      throw unexpected("an answer to a succession", raw);
+      throw unexpected("an answer to lock-succeed", raw);
   }
 }
 

@@ -2,7 +2,8 @@ import { channelStarts } from "./channel-starts.js";
 
 /**
  * The names of keys and channels, as Redisson (class RedissonObject) derives them from the name of an object after the name mapper.
- * Redisson only tests whether the name contains a brace. Such a name has its own cluster hash tag; any other name becomes the tag.
+ * Redisson only tests whether the name contains a brace. Such a name has its own cluster hash tag; any other name becomes the tag. Redisson
+ * has no key or channel that is called holdfast's own here.
  */
 function prefixed(prefix: string, raw: string): string {
   return raw.includes("{") ? `${prefix}:${raw}` : `${prefix}:{${raw}}`;
@@ -44,27 +45,27 @@ export function readHoldKey(raw: string, holder: string, index: number): string 
   return `${readHoldPrefix(raw)}:${holder}:rwlock_timeout:${index}`;
 }
 
-/** The writer that waits for a read-write lock; holdfast's own. */
+/** The key of the writer that waits for a read-write lock; holdfast's own. */
 export function waitingWriterKey(raw: string): string {
   return prefixed("holdfast_rw_writer", raw);
 }
 
-/** The clients that wait for a lock, by place; holdfast's own. */
+/** The key of the clients that wait for a lock, by place; holdfast's own. */
 export function waitingKey(raw: string): string {
   return prefixed("holdfast_waiting", raw);
 }
 
-/** The clients that wait for the write lock of a read-write lock, by place; holdfast's own. */
+/** The key of the clients that wait for the write lock of a read-write lock, by place; holdfast's own. */
 export function writersQueueKey(raw: string): string {
   return prefixed("holdfast_waiting_writers", raw);
 }
 
-/** Until when JVMs consider each waiter of a fair lock alive. Source: RedissonFairLock. */
+/** The key of the times until which JVMs consider each waiter of a fair lock alive. Source: RedissonFairLock. */
 export function fairTimeoutsKey(raw: string): string {
   return prefixed("redisson_lock_timeout", raw);
 }
 
-/** Until when holdfast considers each waiter of a fair lock alive; holdfast's own. */
+/** The key of the times until which holdfast considers each of its waiters of a fair lock alive; holdfast's own. */
 export function fairAliveKey(raw: string): string {
   return prefixed("holdfast_fair_alive", raw);
 }
@@ -84,7 +85,7 @@ export function semaphoreChannel(raw: string): string {
   return prefixed(channelStarts.semaphore, raw);
 }
 
-/** The taken permits of a permit-expirable semaphore. Source: RedissonPermitExpirableSemaphore. */
+/** The key of the taken permits of a permit-expirable semaphore. Source: RedissonPermitExpirableSemaphore. */
 export function permitLeasesKey(raw: string): string {
   return raw.includes("{") ? `${raw}:timeout` : `{${raw}}:timeout`;
 }
@@ -109,12 +110,12 @@ export function requestsKey(raw: string, clientId: string): string {
   return `${requestsPrefix(raw)}:${clientId}`;
 }
 
-/** The present clients of a group; holdfast's own. */
+/** The key of the present clients of a group; holdfast's own. */
 export function presenceClientsKey(group: string): string {
   return `holdfast_clients:{${group}}`;
 }
 
-/** The report of one client of a group; holdfast's own. */
+/** The key of the report of one client of a group; holdfast's own. */
 export function presenceClientKey(group: string, clientId: string): string {
   return `holdfast_client:{${group}}:${clientId}`;
 }

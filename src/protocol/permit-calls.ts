@@ -9,7 +9,7 @@ export interface ToSemaphore {
 
 /** A call that gives permits back, and may look into the queue of clients that wait for permits. */
 export interface Looking extends ToSemaphore {
-  /** Set if it looks. */
+  /** Set if the call looks into the queue. */
   readonly looks?: Pick<LookIntoQueue, "countsAll"> | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Lot {
   readonly permits: number;
   /** For leased permits: 32 hexadecimal digits for each. */
   readonly ids: readonly string[];
-  /** For leased permits; 0: they are permanent. */
+  /** For leased permits: their lease; 0: they are permanent. */
   readonly leaseMs: number;
 }
 
@@ -52,7 +52,7 @@ export interface Granted extends Decision {
   readonly ttlMs?: number;
   /** For leased permits: milliseconds until the next lease ends; -1: never. */
   readonly moreMs?: number;
-  /** For leased permits that a repeat has found: the time left of their lease; -1: all of it. */
+  /** For leased permits that an earlier copy of the call has taken: the time left of their lease; -1: the whole lease. */
   readonly leftMs?: number;
 }
 
@@ -88,6 +88,6 @@ export type Added =
   | { readonly status: "added" | "absent" }
   | {
       readonly status: "too-many";
-      /** How many there are. */
+      /** How many permits are available. */
       readonly available: number;
     };

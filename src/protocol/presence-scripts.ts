@@ -34,7 +34,7 @@ export type TellAnswer =
   | { readonly isLate: false; readonly nextMs: number; readonly needsMeta: boolean }
   | { readonly isLate: true; readonly stored: number };
 
-/** Reports that a client is present, and what it has; see presence-tell.lua. */
+/** Reports that a client is present, and what it holds and waits for; see presence-tell.lua. */
 export const presenceTell: Script<Tell, TellAnswer> = defineScript({
   source: scripts.presenceTell,
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
@@ -66,7 +66,7 @@ export const presenceLeave: Script<GroupMember, undefined> = defineScript({
 export interface PageStart {
   /** The lowest score, as text. */
   readonly fromScore: string;
-  /** How many ids from there on were already read. */
+  /** How many ids, from this score on, were already read. */
   readonly skip: number;
 }
 
@@ -76,7 +76,7 @@ interface ListCall {
   /** The most ids to return. */
   readonly limit: number;
   readonly roomBytes: number;
-  /** A longer text is left out. */
+  /** A stored text with more bytes is left out. */
   readonly mostBytes: number;
   readonly page: readonly { readonly clientId: string; readonly liveAt: string }[];
 }
@@ -97,7 +97,7 @@ export interface ListAnswer {
   readonly ids: readonly { readonly clientId: string; readonly score: string }[];
   /** How many ids the group has. */
   readonly entries: number;
-  /** For the first clients of the page, at least one. */
+  /** The reports of the first clients of the page; at least one if the page has clients. */
   readonly told: readonly StoredPresence[];
 }
 

@@ -98,7 +98,7 @@ export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defin
   source: scripts.writeRelease,
   replicated: "if possible",
   keys({ locks }) {
-    // As above, for the writer's own reads.
+    // Declares a key that never exists, as `readRelease` does: the writer's own reads may also be on the new server.
     const keys = locks.flatMap(({ key, holder }) => [
       key,
       waitingWriterKey(key),

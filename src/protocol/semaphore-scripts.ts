@@ -131,7 +131,7 @@ export type PermitRelease =
   | { readonly status: "released" }
   | {
       readonly status: "absent";
-      /** This many are unknown, or their lease has ended. */
+      /** This many permits are unknown, or their leases have ended. */
       readonly absent: number;
     };
 
@@ -163,7 +163,7 @@ export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Prolongs leases; the holder of a renewal is the concatenated ids. See permit-renew.lua. */
+/** Prolongs leases. The `holder` of such a renewal is the concatenated ids of the permits. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: scripts.permitRenew,
   replicated: true,

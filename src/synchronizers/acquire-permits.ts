@@ -20,7 +20,7 @@ interface WantedPermits {
   readonly waits: boolean;
 }
 
-/** What a call without permits has seen. */
+/** The facts about a call that did not get its permits. */
 export interface InVain {
   readonly permits: number;
   readonly waitedMs: number;
@@ -28,7 +28,7 @@ export interface InVain {
   readonly available: number | "unset" | undefined;
 }
 
-/** Makes the result of a call. @param granted undefined: there were not enough in time */
+/** Makes the result of a call. @param granted undefined if there were not enough permits in time */
 type PermitsResult<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<T> | T;
 
 /**
@@ -67,7 +67,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   readonly #come: PermitsResult<Granted, T>;
   /** Decides when permits are saved up for the call; undefined if the call wants only one permit, or may not wait. */
   readonly #turns: SavingTurns | undefined;
-  /** The latest attempt that may have had permits saved up, even if it was not answered. */
+  /** The latest attempt for which Redis may have saved permits up, even if it was not answered. */
   #saving: PermitCommand | undefined;
   #granted: Granted | undefined;
   /** The result of an attempt that continues although the call was cancelled. */
@@ -101,7 +101,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Other calls cannot take the permits that are saved up for this call, or left to it because it was told its turn. */
+  /** Other calls cannot take permits that are saved up for this call, or that they must leave to it because it was told its turn. */
   get goesFirst(): boolean {
     return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }
@@ -119,7 +119,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return begun;
   }
 
-  /** Called once for each call. A call that has not asked waits behind other calls. */
+  /** Called once for each call. A call that is not asking waits behind other calls. */
   #tellContended(): void {
     const tell = this.#inCallersContext;
     this.#inCallersContext = undefined;
@@ -172,10 +172,11 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.available = answer.exists === 0 ? "unset" : answer.available;
         this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
-        // Other clients were faster after a message to all waiters, or are known to wait: from now on a release wakes one of them.
+        // Other clients were faster after a message to all waiters, or are known to wait. So the line joins the queue: then a release wakes
+        // only one client.
         if (this.line && (this.news === "message" || (command.queued && answer.waiting)))
           joinPermitQueue(this.count, this.permits, this.line);
-        // A copy that is still under way may yet be granted.
+        // A copy of the request may still arrive and be granted.
         if (answer.repeated) command.takeBack();
         else command.end("nothing");
         this.#tooFew(answer.moreMs);
@@ -187,8 +188,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   /**
-   * If all calls of the line have given up meanwhile, the question may have put the line back into the queue that it had left. If other
-   * calls have joined the line, the line may wait without a place in the queue: the next call asks for a place.
+   * If all calls of the line have given up meanwhile, the line had left the queue, and this request may have put it back: the line leaves
+   * again. If other calls have joined the line, the line may wait without a place in the queue: the next call asks for one.
    */
   #standsBy({ status, waiting = 0 }: Decided<PermitDecision>, takesNoPlace: boolean): void {
     const { count, line } = this;
@@ -235,7 +236,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     this.entered();
   }
 
-  /** The permits were granted too late. */
+  /** The permits were granted too late, so the call asks again or ends. */
   #useless(): void {
     if (this.waiter.over) this.#tooFew(-1);
     else this.ask();

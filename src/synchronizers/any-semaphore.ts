@@ -45,10 +45,10 @@ export function askedToUse<Options extends object, Body>(
   return { ...askedFor(first, second), body: body as Body };
 }
 
-/** What a call for no permits has seen. */
+/** The facts for a call that wants no permits. */
 const WANTS_NOTHING: InVain = { permits: 0, waitedMs: 0, available: 0 };
 
-/** What both kinds of semaphores have in common. */
+/** The common part of both kinds of semaphores. */
 export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
   protected readonly count: Count;
 
@@ -65,7 +65,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     return { name, kind };
   }
 
-  /** The keys that belong to that of the semaphore. */
+  /** The additional keys of the semaphore. */
   protected get belongings(): readonly string[] {
     return [savedPermitsKey(this.count.key)];
   }

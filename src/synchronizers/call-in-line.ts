@@ -7,16 +7,16 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Count } from "./count.js";
 
 /**
- * The states of a call, like those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered`, its
- * demand is met; `over`, its time is up, or it may not wait; `cancelled`, `failed`.
+ * The states of a call, like those of an acquisition of a lock: `waiting` in its line, or `asking`. The others are ends: `entered` (its
+ * demand is met), `over` (its time is up, or it may not wait), `cancelled`, `failed`.
  */
 type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "failed";
 
 /**
  * One call for a semaphore or latch. It asks Redis once, or as the head of a line of calls with the same demand. An answer or a wake-up
- * calls the next step directly; only the caller has a promise. Errors are made, and the line is left, in the `then` of that promise. It
- * runs in the caller's async context, and after a signal or `close` has cancelled all calls of the line, so that none of them asks in place
- * of another.
+ * calls the next step directly; only the caller has a promise. The call makes its error and leaves the line only in the `then` of that
+ * promise. This code runs in the caller's async context. It also runs after a signal or `close` has cancelled all calls of the line, so
+ * that no cancelled call becomes the head and asks.
  * @see docs/internals/states.md#the-line
  */
 export abstract class CallInLine<T> {
@@ -24,11 +24,11 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** The line in which it waits; undefined if it asks only once. */
   protected line: WaitLine | undefined;
-  /** How many commands that may have had an effect were sent for it. */
+  /** How many commands that may have had an effect the call has sent. */
   attempts = 0;
   /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
-  /** Why it asks; undefined if it is in no line. */
+  /** Why the call asks; undefined if it is in no line. */
   protected news: WaitEnd | undefined;
   /** Whether it has asked or slept. */
   #hasBegun = false;
@@ -42,15 +42,15 @@ export abstract class CallInLine<T> {
     this.waiter = waiter;
   }
 
-  /** Asks Redis. Must be followed by {@link entered}, {@link refused} or {@link failed}; a call that has ended ignores these. */
+  /** Asks Redis. The subclass must then call {@link entered}, {@link refused} or {@link failed}; a call that has ended ignores them. */
   protected abstract ask(): void;
 
   /** The result of a call that was neither cancelled nor failed. Runs in the caller's async context. */
   protected abstract come(): Promise<T> | T;
 
-  /** The call was cancelled while its question is under way. */
+  /** Called when the call is cancelled while its command is under way. */
   protected abandon(): void {
-    // A question that only reads has no effect.
+    // Nothing to undo: the command of this call only reads.
   }
 
   /** The call has ended and left the line. Runs in the caller's async context. */
@@ -144,7 +144,7 @@ export abstract class CallInLine<T> {
   }
 
   /**
-   * An answer tells the call, and its line, that their demand cannot be met. @param askedMs when the question was sent, on the monotonic
+   * Records for the call and its line that an answer has refused their demand. @param askedMs when the command was sent, on the monotonic
    * clock
    */
   protected told(askedMs: number): void {
@@ -169,7 +169,7 @@ export abstract class CallInLine<T> {
     }
   }
 
-  /** The caller learns of it at once, even if a command is under way. */
+  /** The caller's promise rejects at once, even if a command is under way. */
   readonly #cancelled = (): void => {
     this.abandon();
     this.line?.wake();
@@ -178,7 +178,7 @@ export abstract class CallInLine<T> {
 
   #end(state: CallState): void {
     this.#state = state;
-    // From now on, a cancelled line or caller comes too late for this call.
+    // After this, a cancellation of the line or of the caller no longer changes the outcome.
     this.waiter.onCancel = undefined;
     this.#tell?.();
   }

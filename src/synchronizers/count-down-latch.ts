@@ -140,10 +140,10 @@ class LatchWait extends CallInLine<boolean> {
       .catch((error: unknown) => this.failed(error));
   }
 
-  /** One answer serves all calls that were waiting when the question was sent. */
+  /** One answer serves all calls that were waiting when the command was sent. */
   #opened(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) waiter.serve();
-    // What came meanwhile asks at once.
+    // Calls that came meanwhile ask at once.
     this.line?.wake();
     this.entered();
   }

@@ -33,16 +33,16 @@ export type Decided<Told extends Decision> = Told & {
   readonly sentAt: Instant;
   /** Whether a copy of the command may still arrive. */
   readonly repeated: boolean;
-  /** Set if fewer replicas than required have it. */
+  /** Set if fewer replicas than required have acknowledged the decision. */
   readonly shortfall?: Shortfall;
 };
 
-/** A question that a request decides, with the callbacks for its outcome. */
+/** The command of a request, with the callbacks for its outcome. */
 interface CountQuestion<Input, Told extends Decision> {
   readonly script: Script<Input, CountAnswer<Told>>;
   readonly patience: Patience;
   readonly context?: AsyncResource | undefined;
-  /** Made again for each sending. */
+  /** Called for each try, so that every try has its own input. */
   input(request: RepeatableRequest): Input;
   decided(decision: Decided<Told>): void;
   /** @param error UnavailableError, WrongTypeError, ClientClosedError */
@@ -116,18 +116,18 @@ export function decide<Input, Told extends Decision>(
   });
 }
 
-/** The latest command had no effect, but an earlier one may have had. */
+/** The latest try had no effect, but an earlier try may have had one. */
 function unknownAfterAll(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
   const why = "refused; earlier attempts may have been applied";
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
-/** How persistently to make a change that other calls wait for. */
+/** The options for a change that other calls may wait for. */
 interface Persistence<Status> {
   /** Whether the change is repeated in the background if Redis does not answer or refuses. Default: false. */
   readonly goesOn?: boolean;
-  /** Runs in the background after a decision that the caller does not learn. Does not reject. */
+  /** Runs in the background after a decision that comes too late for the caller. Does not reject. */
   readonly after?: (status: Status) => Promise<void>;
   /** How the change looks into the queue of the clients that wait for permits; undefined: not at all. */
   readonly looks?: LookIntoQueue | undefined;
@@ -182,7 +182,7 @@ export function persist(
         isShort = shortfall !== undefined;
         if (!isShort) break;
       } catch (error) {
-        // A refusal says nothing about earlier commands.
+        // Redis is unavailable, or has refused this try, which says nothing about earlier tries: tries again.
         if (!(error instanceof UnavailableError)) break;
       }
       if (isShort && client.isClosing) break;

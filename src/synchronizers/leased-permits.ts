@@ -28,7 +28,8 @@ export function leasedPermits(
       leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
     }),
     enter({ ids }: Lot, { ttlMs = -1, leftMs = -1, sentAt }) {
-      // Permits end with their semaphore. If a repeat finds an earlier grant, the lease is older than the repeat.
+      // Permits end at the latest with their semaphore's TTL. If a repeat finds an earlier grant, the lease began before the repeat was
+      // sent.
       const since: Since = {
         takenAt: sentAt,
         ...(ttlMs < 0 ? {} : { ttlMs }),

@@ -42,14 +42,14 @@ interface Asker {
   readonly source: Pick<PermitSource<unknown>, "count" | "acquire" | "cancel" | "lot">;
   /** The name under which permits are saved up for it. */
   readonly owner: string;
-  /** Once true, nothing is sent again for it. */
+  /** Once true, nothing more is sent for the call. */
   readonly cancelled: boolean;
   readonly waiter: Waiter;
   heard(answer: Decided<PermitDecision>, command: PermitCommand): void;
   failed(error: unknown): void;
 }
 
-/** One attempt to take permits: a request of its own, which can also take back its granted permits. */
+/** One attempt to take permits. It is a separate request, which can also take back the permits that were granted to it. */
 export class PermitCommand implements Patience {
   readonly script: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly patience: Patience = this;
@@ -109,7 +109,7 @@ export class PermitCommand implements Patience {
     asker.failed(error);
   }
 
-  /** The outcome is known. @param left as for {@link OpenRequest.end} */
+  /** Ends the request, whose outcome is known. @param left as for {@link OpenRequest.end} */
   end(left: "nothing" | "answer" | "copies"): void {
     this.#request.end(left);
   }
@@ -122,11 +122,11 @@ export class PermitCommand implements Patience {
   /** Takes the permits back at once if possible. Never rejects. */
   async takeBackNow(): Promise<void> {
     await this.#cancel(this.#request, { replicated: false }).catch(() => undefined);
-    // A replica may still have the grant and take over, so the replica must get the change as well.
+    // A replica that has the grant may take over, so the replicas must get this change as well.
     this.takeBack();
   }
 
-  /** Nothing needs to be saved up any more. */
+  /** Tells Redis to save up no more permits for the call. */
   letGo(): void {
     const { client, key } = this.#asker.source.count;
     this.takeBack(client.requests.begin(key));

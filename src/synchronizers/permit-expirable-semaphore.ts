@@ -34,8 +34,8 @@ export interface PermitExpirableSemaphore {
   readonly name: string;
 
   /**
-   * Sets the number of permits, unless it was set before.
-   * @returns false if it was
+   * Sets the number of permits, unless it is set.
+   * @returns false if it was set
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
@@ -91,15 +91,15 @@ export interface PermitExpirableSemaphore {
   ): Promise<Tried<T>>;
 
   /**
-   * Gives permits back, all or none, whichever call took them. When Redis does not answer, leases of this client no longer have these
-   * permits: they are given back in the background, even if others of the ids turn out to be gone.
+   * Gives permits back, all or none, whichever call took them. If Redis does not answer, leases of this client lose these permits, and the
+   * client gives them back in the background, even if other ids are gone.
    * @throws NotHeldError if one of the ids is unknown or its lease has ended
    */
   release(ids: string | readonly string[]): Promise<void>;
 
   /**
    * As `release`.
-   * @returns false if one of the ids is unknown or its lease has ended; then no other was given back
+   * @returns false if one of the ids is unknown or its lease has ended; then none is given back
    */
   tryRelease(ids: string | readonly string[]): Promise<boolean>;
 
@@ -115,7 +115,7 @@ export interface PermitExpirableSemaphore {
   /**
    * Makes leases end `leaseMs` from now, also those of permanent permits: all of them, or none. `Permits` of this client with these ids
    * know their new end at once. Other processes are not told: if the lease becomes shorter, they trust it for too long.
-   * @returns false if one of the ids is unknown or its lease has ended; then no other was changed
+   * @returns false if one of the ids is unknown or its lease has ended; then none is changed
    */
   updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;
 
@@ -221,7 +221,7 @@ export class LeasingSemaphore
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     const { permitSetLease } = await import("../protocol/later-count-scripts.js");
-    // From now on the new lease may apply.
+    // From this point on, Redis may have the new lease.
     const doubts = client.permits.of(ids).map((hold) => [hold, hold.reletting(leaseMs)] as const);
     const setting = { count: key, channel, ids, leaseMs };
     try {
@@ -231,7 +231,7 @@ export class LeasingSemaphore
       }));
       for (const [hold, doubt] of doubts) {
         const isWhole = hold.ids.every((id) => ids.includes(id));
-        // If only some permits of a hold have a longer lease now, the others still have the old lease.
+        // If only some permits of a hold now have a longer lease, the hold keeps the old lease, which its other permits still have.
         if (status === "absent" || (!isWhole && leaseMs >= hold.terms.leaseMs)) hold.notRelet(doubt);
         else if (isWhole) hold.relet(doubt);
       }
@@ -265,7 +265,7 @@ export class LeasingSemaphore
     return leasedPermits(this.count, permits, options, (hold) => this.#release(hold));
   }
 
-  /** Releases what a call has taken; a second call is harmless. The state is read first, because a hold may be lost a moment later. */
+  /** Releases the permits of one lease; a second call is harmless. The state is read first, because a hold may be lost a moment later. */
   async #release(hold: PermitHold): Promise<void> {
     if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
     else if (hold.state === "lost") {
@@ -298,7 +298,7 @@ export class LeasingSemaphore
     events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
   }
 
-  /** Permits that are no longer trusted may still be stored: released now, they do not keep other calls waiting until their lease ends. */
+  /** Redis may still have permits that are no longer trusted: gives them back, so that other calls need not wait until their lease ends. */
   #giveUp(hold: PermitHold): void {
     if (hold.dismissed) return;
     hold.dismissed = true;

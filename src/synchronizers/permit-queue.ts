@@ -23,13 +23,13 @@ export function askingLine(
   return waitedFor.has(channel) ? { line: id, way: "asks", countsAll } : undefined;
 }
 
-/** From now on a line is in the queue, and is told its turn on its own channel. */
+/** Lets a line wait in the queue: it is told its turn on its own channel. */
 export function joinPermitQueue({ client, channel }: Count, permits: number, line: WaitLine): void {
   line.ownChannel ??= clientChannel(channel, `${client.id}:${permits}`);
   line.ears?.relyOn(line.ownChannel);
 }
 
-/** Removes a line without waiting calls from the queue. A call that comes meanwhile asks again. */
+/** Removes a line without waiting calls from the queue. A call that joins the line meanwhile asks again. */
 export function leavePermitQueue({ client, key, channel }: Count, permits: number, line: WaitLine): void {
   const { ears } = line;
   if (ears === undefined || !ears.mayWait || line.head !== undefined) return;

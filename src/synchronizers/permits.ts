@@ -41,7 +41,7 @@ export function permitsNotHeld(name: string, why: string, options?: ErrorOptions
 
 /** The error of a release of lost permits. */
 export function lateRelease(name: string, { loss }: PermitHold): NotHeldError {
-  const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
+  const why = `${loss?.message ?? "the lease is over"}; other calls may have taken them`;
   return permitsNotHeld(name, why, { cause: loss });
 }
 

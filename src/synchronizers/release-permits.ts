@@ -4,7 +4,7 @@ import { type Count, change, type Decided } from "./count.js";
 
 /**
  * Gives permits back, all or none; repeated in the background if Redis does not answer or refuses.
- * @param after runs in the background after a decision that the caller does not learn
+ * @param after runs in the background after a decision that comes too late for the caller
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export function releasePermits(
@@ -34,9 +34,9 @@ export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): P
 }
 
 /**
- * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. If the caller does not learn the
- * outcome, these leases have given up their permits, and no other call releases them. So the permits are given back in the background even
- * if others of the ids are gone.
+ * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. The leases give up these permits even if
+ * the caller does not learn the outcome, and then no other call releases them. So this client gives its permits back in the background,
+ * even if other ids are gone.
  */
 export function releaseByIds(count: Count, ids: readonly string[]): Promise<Decided<PermitRelease>> {
   const { permits } = count.client;
@@ -50,7 +50,10 @@ async function releaseOneByOne(count: Count, ids: readonly string[]): Promise<vo
   await Promise.allSettled(ids.map((id) => releasePermits(count, [id])));
 }
 
-/** Declares all leased permits of a client lost. With `free`, also gives them back in the background, and the permits of running bodies. */
+/**
+ * Declares all leased permits of a client lost. With `free`, also gives back, in the background, these permits and the permits of running
+ * bodies.
+ */
 export function releaseAllPermits(client: Client, free: boolean): void {
   if (free) for (const giveBack of client.inUse) client.inBackground(giveBack);
   for (const hold of client.permits.all()) {

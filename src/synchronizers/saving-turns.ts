@@ -8,22 +8,22 @@ const SAVE_MS = 3_000;
 export const ASKS_EACH_MS: number = SAVE_MS / 3;
 
 /**
- * When permits are saved up for one call. It takes turns: saving lasts as long as the call had waited before, and then pauses for twice
- * that time. During the first part of the pause, which is as long as the latest turn, Redis does not save up permits for any call. So calls
- * for few permits cannot keep this call out. If there are never enough permits, this call cannot keep them out for ever. Similar calls have
- * their turns in between.
+ * When permits are saved up for one call. Saving comes in turns, so that calls for few permits cannot keep this call waiting for ever. A
+ * turn lasts as long as the call had waited before it. The pause after a turn lasts twice as long. In its first half, Redis saves up
+ * permits for no call, so that calls for few permits do not wait for ever either. In its second half, other calls for several permits may
+ * have a turn.
  */
 export class SavingTurns {
   readonly #waiter: Waiter;
   #turn: { readonly endMs: number; readonly lengthMs: number } | undefined;
-  /** In the waiter's time, like all times here. */
+  /** In milliseconds since the waiter began, like all times of this class. */
   #savesFromMs = SAVES_AFTER_MS;
 
   constructor(waiter: Waiter) {
     this.#waiter = waiter;
   }
 
-  /** How long to save up permits, from now on. */
+  /** How long Redis should save up permits from now on; 0: not at all. */
   get saveMs(): number {
     const { waitedMs } = this.#waiter;
     if (waitedMs < this.#savesFromMs) return 0;

@@ -68,7 +68,7 @@ export async function forceRelease(
     const decided = await change(count, permitRelease, (request) => ({ count: key, request, channel, ids }));
     if (decided.status === "absent") return decided.absent === ids.length ? "absent" : "changed";
   } catch (error) {
-    // Permits that may have been given back are no longer trusted.
+    // The permits may have been given back, so they are no longer trusted.
     if (error instanceof UnavailableError && error.outcomeUnknown)
       for (const hold of holds) hold.lose("stolen");
     throw error;

@@ -30,8 +30,8 @@ export interface Semaphore {
   readonly name: string;
 
   /**
-   * Sets the number of permits, unless it was set before.
-   * @returns false if it was
+   * Sets the number of permits, unless it is set.
+   * @returns false if it was set
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
@@ -219,7 +219,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     };
   }
 
-  /** Does not create a semaphore that was deleted meanwhile. Never rejects. */
+  /** Does not recreate a semaphore that was deleted meanwhile. Never rejects. */
   async #giveBack(permits: number): Promise<void> {
     try {
       await this.releaseIfExists(permits);

@@ -21,8 +21,8 @@ export interface Forgettable {
 
 /**
  * Forgets a hold when its lease object is garbage collected, because no code can release it then. The registry references the hold, so the
- * hold must not reference its lease: the lease would never be collected. An ended hold may reference it: the stack frames of its loss do,
- * and so may listeners of its signal. So a hold is unregistered at its end.
+ * hold must not reference its lease: the lease would never be collected. An ended hold may reference its lease, through the stack frames of
+ * its loss or through listeners of its signal. So a hold is unregistered at its end.
  */
 const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
@@ -67,7 +67,9 @@ export function guard(lease: object, hold: Forgettable): void {
   collected.register({}, undefined);
 }
 
-/** As {@link guard}, for a lease that may already be garbage: it is registered at once, because the list above would keep it alive. */
+/**
+ * Like {@link guard}, for a lease that may already be garbage: registers the lease at once, because the list `leases` would keep it alive.
+ */
 export function guardOld(lease: object, hold: Forgettable): void {
   if (!hold.isReachable) register(lease, hold);
 }
@@ -77,7 +79,7 @@ function register(lease: object, hold: Forgettable): void {
   hold.cradle = "registered";
 }
 
-/** The hold has ended. */
+/** Stops watching the lease of a hold that has ended. */
 export function unguard(hold: Forgettable): void {
   const at = hold.cradle;
   if (at === undefined) return;

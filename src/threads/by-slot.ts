@@ -3,8 +3,8 @@ export const NO_VALUES: readonly number[] = [];
 
 /**
  * One value for each of the first `count` holds of a stay, in the order in which Redis counts them.
- * @param live in the order of their numbers
- * @param value gets undefined if no hold has that number any more
+ * @param live the live holds, in the order of their numbers
+ * @param value returns the value of a hold; gets undefined for a number that no live hold has
  */
 export function bySlot<H extends { readonly slot: number }>(
   live: readonly H[],

@@ -18,7 +18,7 @@ interface StayOfChain {
   loseAll(reason: LossReason): void;
 }
 
-/** The only hold of such a stay. */
+/** The only hold of a stay in a chain. */
 export interface Holder {
   readonly stay: StayOfChain;
   readonly state: HoldState;
@@ -38,7 +38,7 @@ export class Chain {
   readonly sinceMs: number;
   /** The hold that has the lock now. */
   latest: Holder;
-  /** Whether the latest holder has left, so that its release frees all names. */
+  /** Whether the latest holder has left, so that its release frees the fields of all holders. */
   isOver = false;
 
   constructor(first: Holder, sinceMs: number) {
@@ -46,9 +46,9 @@ export class Chain {
     this.sinceMs = sinceMs;
   }
 
-  /** The next holder has the lock, and the one before it has left. Their stays swap their records. */
+  /** Called when the next holder has the lock, and the holder before it has left. Their stays swap their records. */
   pass(next: Holder): void {
-    invariant(!this.isOver, "a lock is handed over that is being freed");
+    invariant(!this.isOver, "a lock is handed over while it is being freed");
     const { stay: before } = this.latest;
     const { stay } = next;
     const { inRedis: record } = before;
@@ -61,7 +61,7 @@ export class Chain {
     this.followers += 1;
   }
 
-  /** The latest holder leaves. @returns the fields that its release must free: Redis has one of them */
+  /** Called when the latest holder leaves. @returns the fields that its release must free, of which Redis has one */
   leave(): readonly string[] {
     const { stay } = this.latest;
     this.isOver = true;

@@ -11,7 +11,7 @@ export abstract class ChangeableTrust extends Trust {
   /**
    * A command is about to change the lease: until its outcome is known, the shorter of the two leases is trusted, and the watchdog does not
    * renew it.
-   * @returns the doubt, for `relet` or `notRelet` once the outcome is known; if it stays unknown, for neither
+   * @returns the doubt: pass it to `relet` or `notRelet` once the outcome is known
    */
   reletting(leaseMs: number): Doubt {
     const end = this.#endOf(leaseMs, now(this.clock));
@@ -26,27 +26,27 @@ export abstract class ChangeableTrust extends Trust {
   relet(doubt: Doubt): void {
     this.letLapse();
     this.endsAt(doubt.end);
-    // Redis may run another change under way before or after this one: no doubt is trusted for longer than this lease.
+    // Redis may run another change that is under way before or after this one, so no doubt is trusted for longer than this lease.
     this.doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }
 
-  /** The lease is unchanged. */
+  /** Called when the command has not changed the lease. */
   notRelet(doubt: Doubt): void {
     this.doubts?.remove(doubt);
     if (this.isRenewed && this.state === "held") this.resumed();
     this.moved();
   }
 
-  /** A command is about to set a fixed lease to `leaseMs` from then on. */
+  /** A command is about to set a fixed lease, to end `leaseMs` after the command. */
   extending(leaseMs: number): void {
     this.reletting(leaseMs);
     if (this.doubts !== undefined) this.doubts.extensionMs = leaseMs;
   }
 
   /**
-   * A command sent at `sentAt` has set the lease. A copy of an earlier command may still arrive after it and leave only `copiesTtlMs`: the
-   * lease is trusted no longer than that until it was written again.
+   * A command sent at `sentAt` has set the lease. A late copy of an earlier command may still shorten the lease to `copiesTtlMs`, so the
+   * lease is trusted no longer than that until it is written again.
    */
   extended(leaseMs: number, sentAt: Instant, copiesTtlMs: number): void {
     if (this.checkMs() === 0) return;
@@ -60,17 +60,17 @@ export abstract class ChangeableTrust extends Trust {
     this.moved();
   }
 
-  /** It is unknown whether the lease was set: the shorter one is trusted until it was written again. */
+  /** Called when it is unknown whether the command has set the lease: the shorter lease is trusted until the lease is written again. */
   notExtended(): void {
     if (this.doubts !== undefined) this.doubts.extensionMs = undefined;
   }
 
-  /** True while Redis may lack its own lease: it was granted or handed over, or the outcome of an extension is unknown. */
+  /** True while Redis may not have the hold's own lease: the hold was granted or handed over, or the outcome of an extension is unknown. */
   get lacksLease(): boolean {
     return this.provisional || this.doubts?.isEmpty === false;
   }
 
-  /** Its lease was written again, and no earlier command can change it any more. */
+  /** Called when the lease was written again, and no earlier command can change it any more. */
   rewritten(): void {
     if (this.doubts === undefined || this.checkMs() === 0) return;
     this.doubts = undefined;

@@ -13,7 +13,7 @@ type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isR
 
 /** The part of a stay that asks a new server, after a failover or a slot move, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
-  /** The server that is known to have its holds. */
+  /** The server that is known to have the stay's holds. */
   place = "";
   /** True while the key has a new server that has not confirmed the holds yet. */
   isMoved = false;
@@ -25,7 +25,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
   abstract readonly live: readonly ConfirmableHold[];
   abstract loseAll(reason: LossReason): void;
 
-  /** How many times holds have ended or were renumbered. */
+  /** Counts ends and renumberings of holds. */
   abstract readonly changes: number;
   /** Whether a command is under way that changes the holds in Redis. */
   abstract readonly isChanging: boolean;
@@ -69,7 +69,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The `changes` that the answer to a command made now is about; undefined while another command is changing the holds. */
+  /** The value of `changes` to which an answer to a command sent now refers; undefined while another command is changing the holds. */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

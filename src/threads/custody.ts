@@ -9,7 +9,7 @@ import type { Occupancy } from "./occupancy.js";
 export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
-  /** Renew the holds. Shared locks have watchdogs of their own. */
+  /** Renew the holds. Shared locks have their own watchdogs. */
   readonly watchdogs: Watchdogs;
   /** How many stays have live holds of each lock. */
   readonly occupancy: Occupancy;

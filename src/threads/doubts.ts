@@ -1,14 +1,14 @@
 import { earlier, type Instant } from "../runtime/instant.js";
 
-/** A lease that a command under way sets: the outcome is not known yet. */
+/** A lease that a command is setting, whose outcome is not known yet. */
 export interface Doubt {
-  /** When the trust in it ends, if the command has run. */
+  /** When the trust in this lease ends, if the command has run. */
   readonly end: Instant;
 }
 
-/** The leases that commands under way set: until their outcome is known, the shortest of them is trusted. */
+/** The leases that commands are setting. Until the outcomes are known, the shortest lease is trusted. */
 export class Doubts {
-  /** The lease that an extension under way sets, in milliseconds: Redis must keep the key at least that long. */
+  /** The lease that an extension is setting, in milliseconds: Redis must keep the key at least that long. */
   extensionMs: number | undefined;
   #open: { end: Instant }[] = [];
 
@@ -26,12 +26,12 @@ export class Doubts {
     this.#open = this.#open.filter((other) => other !== doubt);
   }
 
-  /** None may be trusted for longer than this. */
+  /** No doubt may be trusted for longer than this. */
   cap(end: Instant): void {
     for (const doubt of this.#open) doubt.end = earlier(doubt.end, end);
   }
 
-  /** The earliest of their ends and this one. */
+  /** The earliest of `end` and the ends of all doubts. */
   earliest(end: Instant): Instant {
     return this.#open.reduce((first, doubt) => earlier(first, doubt.end), end);
   }

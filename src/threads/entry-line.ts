@@ -4,7 +4,7 @@ import type { Waiter } from "../runtime/waiter.js";
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
-  /** How many came before a waiter. */
+  /** How many waiters came before this one. */
   before(waiter: Waiter): number {
     return [...this.#waiting.keys()].indexOf(waiter);
   }
@@ -31,7 +31,7 @@ export class EntryLine {
   }
 }
 
-/** A waiter whose check throws is about to leave the line. */
+/** A waiter whose check throws may not enter: it is about to leave the line. */
 function isTrue(mayEnter: () => boolean): boolean {
   try {
     return mayEnter();

@@ -35,9 +35,9 @@ export interface HeldKind {
 /** The subject of messages and events about a hold. */
 export interface Subject extends AboutClient {
   readonly name: string;
-  /** As the factory calls it. */
+  /** The kind of lock or semaphore, with the name that its factory method has. */
   readonly kind: string;
-  /** As stored in Redis. */
+  /** The holder, as stored in Redis. */
   readonly holder: string;
 }
 

@@ -30,7 +30,7 @@ interface StayOfHold {
 }
 
 /**
- * One acquisition of a lock, as `Hold` in stay.ts; generic in its stay.
+ * One acquisition of a lock, generic in the type of its stay; stay.ts defines `Hold` by it.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
@@ -41,13 +41,13 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   readonly token: bigint | undefined;
   /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
-  /** On the monotonic clock: until then Redis has the key that its release keeps; 0: none. */
+  /** On the monotonic clock: the time until which Redis has the key, if the release keeps it; 0: the release does not keep it. */
   keptUntilMs = 0;
   /** True once the caller has learned of the loss by trying to release the lease. */
   dismissed = false;
 
   /**
-   * @param services of its client
+   * @param services the services of the client
    * @param at the current time
    */
   constructor(stay: S, terms: Terms, place: HoldOrigin, services: HoldServices, at: Instant) {
@@ -64,7 +64,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
     return { clientId, server, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
-  /** True under a chosen id: the program can unlock with only the id. */
+  /** True for a stay under a chosen id, because the program can unlock it with only the id. */
   get isReachable(): boolean {
     return this.stay.thread.explicitId !== undefined;
   }
@@ -87,7 +87,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
     }
   }
 
-  /** It ended without a release. After the last hold of its stay, the client leaves the queue of the lock. */
+  /** Called when the hold has ended without a release. If it was the last hold of its stay, the client leaves the queue of the lock. */
   #leavesQueue(): void {
     const { live, lock } = this.stay;
     if (live.length === 0 && lock.queues) lock.kind.leaveQueue?.(lock);

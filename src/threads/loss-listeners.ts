@@ -12,7 +12,7 @@ let isWrapped = false;
 
 /**
  * Calls `tellEnds` each time `holdfast:lease:lost` gets a subscriber, because earlier leases have no alarms yet.
- * @returns a function that ends this
+ * @returns a function that stops these calls
  */
 export function whenListened(teller: Teller): () => void {
   if (!isWrapped) wrapSubscribe();
@@ -29,10 +29,10 @@ export function whenListened(teller: Teller): () => void {
 function wrapSubscribe(): void {
   isWrapped = true;
   const { leaseLost } = events;
-  // Another copy of this module has set it: an ES module beside CommonJS.
+  // The channel may already have a method from another copy of this module: an ES module and a CommonJS module can be loaded together.
   const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
   leaseLost.subscribe = (listener) => {
-    // With its first subscriber the channel changes its prototype, and with it its `subscribe`.
+    // At its first subscriber the channel changes its prototype, and so its original `subscribe`.
     const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
     subscribe.call(leaseLost, listener);
     for (const teller of tellers.current) teller.deref()?.tellEnds();

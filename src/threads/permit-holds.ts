@@ -15,7 +15,7 @@ import type { Since, Terms } from "./terms.js";
 /** A semaphore or a latch. */
 export interface CountIdentity {
   readonly client: { readonly about: AboutClient };
-  /** As the factory calls it. */
+  /** The kind of semaphore or latch, with the name that its factory method has. */
   readonly kind: string;
   /** The name that the program uses. */
   readonly name: string;
@@ -39,12 +39,12 @@ export class PermitHolds {
   readonly #services: PermitServices;
   readonly #byId = new Map<string, PermitHold>();
   /**
-   * Called when a lease object was garbage collected. A hold stays while its signal is in use. Renewed permits are left to expire; permits
+   * Called when a lease object was garbage collected. A hold is kept if its signal is in use. Renewed permits are left to expire; permits
    * with a fixed lease may be released elsewhere, by their ids.
    */
   readonly #forgotten = new Forgotten((hold: PermitHold) => {
     if (hold.isObserved) return;
-    // Its permits may have been released elsewhere: the end of its lease is then not reported as a loss.
+    // The permits may have been released elsewhere, so the end of their lease is not reported as a loss.
     if (hold.isReachable) hold.release();
     else this.remove(hold);
   });
@@ -162,7 +162,7 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
     this.#changes += 1;
   }
 
-  /** @param gone the permits that it no longer has */
+  /** @param gone the permits that the hold no longer has */
   releasedSome(gone: readonly string[]): void {
     this.#releases -= 1;
     const left = this.ids.filter((id) => !gone.includes(id));

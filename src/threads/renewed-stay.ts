@@ -11,7 +11,7 @@ type RenewedHold = Trust & { readonly slot: number };
 
 /** The part of a stay that a watchdog keeps alive. */
 export abstract class RenewedStay extends ConfirmableStay implements Renewable {
-  /** Renews it; undefined while nothing needs renewal. */
+  /** Renews the stay; undefined while no hold needs renewal. */
   watchdog: Watchdog | undefined;
   /** True while a renewal is under way or waits for the next try, so that a beat skips the stay. */
   underRenewal = false;
@@ -19,7 +19,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   #renewedChanges: number | undefined;
 
   abstract override readonly live: readonly RenewedHold[];
-  /** As `live`, but some may have ended: reading it checks no clock and changes nothing. */
+  /** Like `live`, but some holds may have ended: reading it checks no clock and changes nothing. */
   abstract readonly held: readonly RenewedHold[];
   abstract readonly field: string;
   abstract readonly inRedis: ServerRecord;
@@ -28,7 +28,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   /** The TTL that the key must have for these holds, in whole milliseconds of at least 1. */
   abstract neededMs(live: readonly RenewedHold[]): number;
 
-  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: so fixed leases are written again too. */
+  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock. So fixed leases are also written again. */
   protected needsRenewal({ isRenewed }: RenewedHold): boolean {
     return isRenewed || this.lock.kind.shared;
   }

@@ -12,12 +12,12 @@ export interface Body {
 }
 
 /**
- * The part of an async flow in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and everything it awaits. For a
- * flow that outlives its scope, the ended scope does not count.
+ * The part of an async flow in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and everything it awaits. If a
+ * flow continues after its scope has ended, that scope no longer counts.
  */
 export class Scope {
   readonly thread: Thread<Stay>;
-  /** True for a scope that `asThread` opened, in which bare holds are on the path. */
+  /** True for a scope that `asThread` opened: calls in it also re-enter bare holds, which `lock` and `tryLock` return. */
   readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
   #body: Body | undefined;
@@ -58,7 +58,7 @@ export class Scope {
     this.#leases.set(hold, lease);
   }
 
-  /** The innermost hold of a lock that was taken bare directly in this scope. */
+  /** The innermost bare hold of a lock that was taken directly in this scope. */
   innermostTaken(lockId: string, replaced?: Hold): Hold | undefined {
     if (this.#taken === undefined) return undefined;
     return [...this.#taken].reverse().find((hold) => counts(hold, lockId, replaced));
@@ -74,7 +74,7 @@ export class Scope {
 
   /**
    * The innermost hold of a lock on the path, even if it was lost; undefined if there is none.
-   * @param replaced a lost hold that does not count; nor do holds that were lost with it
+   * @param replaced a lost hold that does not count; other lost holds of the same stay do not count either
    */
   holdOf(lockId: string, replaced?: Hold): Hold | undefined {
     for (const scope of this.#path()) {

@@ -16,9 +16,10 @@ const LONG_MS = 10_000;
 const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
 
 /**
- * Warns of a call that may wait for itself: a call without a time limit behind a lease of its own client that the watchdog renews without a
- * limit. It is unknown which code has the lease, so this is not an error. A lock that passes from call to call does not count: none of its
- * leases lasts that long. Costs one check of all waiters every ten seconds, and nothing while no call waits for its own client.
+ * Warns of a call that may wait for itself: a call without a time limit that waits for a lease of its own client, which the watchdog renews
+ * without a limit. It is unknown which code has the lease, so this is not an error. There is no warning for a lock that passes from call to
+ * call, because none of its leases lasts that long. Costs one check of all waiters every ten seconds, and nothing while no call waits for
+ * its own client.
  */
 export class SelfWaits {
   readonly #services: SelfWaitServices;

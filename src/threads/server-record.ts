@@ -4,21 +4,21 @@ import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
 import type { Lowered, Step, WantedRecord } from "./wanted.js";
 
-/** This long after a lease, no copy of a command is under way any more. */
+/** This long after the end of a lease, no copy of a command is still under way. */
 const COPIES_MS = 60_000;
 
-/** The answer to a release; `late` changes nothing and does not count. */
+/** The answers to a release, without `late`, which changes nothing. */
 type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
 
 /**
  * What Redis has, or may have, of a stay. Commands may be lost, duplicated or late, so the stored count is known only as an interval: from
- * `lowestCount` to `highestCount`, unless it was removed from outside (by force, or by its TTL). Pure: it is told what was sent and
- * answered, and says what to send next.
+ * `lowestCount` to `highestCount`, unless the field was removed by force or by the TTL. The record does no I/O: its methods record what was
+ * sent and answered, and `next` says what to send next.
  *
- * A stored count without a live hold is *tainted*: its acquisition was cancelled, answered too late or lost. Nothing is asked for under the
- * same field before it is gone, because the answer `held` could be about the older acquisition.
+ * A stored count without a live hold is *tainted*: its acquisition was cancelled, answered too late or lost. No call acquires under the
+ * same field before this count is gone, because the answer `held` could be about the older acquisition.
  *
- * A stay that hands its lock over gives its record to the next stay: the record then also knows which of their fields Redis may have.
+ * A stay that hands its lock over gives its record to the next stay. The record then also knows which fields of these stays Redis may have.
  * @see docs/internals/states.md#what-redis-has-of-a-stay
  */
 export class ServerRecord extends Turns {
@@ -30,27 +30,27 @@ export class ServerRecord extends Turns {
   #highest = 0;
   /** How many times releases have lowered the count, each for all holds being released at that time. */
   #lowerings = 0;
-  /** When this client removed the field by force, on the monotonic clock: earlier acquisitions are gone too. */
+  /** When this client removed the field by force, on the monotonic clock: earlier acquisitions are gone as well. */
   #freedMs = 0;
-  /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
+  /** The time until which copies of commands with an unknown outcome may arrive; undefined: no copy can arrive. */
   #copiesUntil: Deadline | undefined;
-  /** The shortest TTL that such copies may write. */
+  /** The shortest TTL that late copies may write. */
   #copiesTtlMs = Number.POSITIVE_INFINITY;
-  /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
+  /** The longest lease that was ever asked for: unless this client renews it, nothing in Redis lives longer. */
   #longestLeaseMs = 0;
-  /** On the monotonic clock: from this time on nothing can be stored. */
+  /** On the monotonic clock: after this time Redis can have nothing of the stay. */
   #outlivedMs: number | undefined;
-  /** Whether a copy may arrive that lowers the count: it would release what is acquired meanwhile. */
+  /** Whether a late copy may arrive that lowers the count: it would release a hold that was acquired meanwhile. */
   mayBeLowered = false;
   /** How long the key stays after the last hold is released; 0: the lock is freed. */
   keepForMs = 0;
-  /** The hold count that replicas may have because they miss the latest release; 0: they miss nothing. */
+  /** The hold count that replicas may have because they lack the latest release; 0: they lack nothing. */
   #missed = 0;
   /** Whether the field may be in the queue of a fair lock, where it may be granted the lock. */
   #isQueued = false;
-  /** Redis has one of these fields; undefined: the stay's own field, or none. */
+  /** The fields of a chain, of which Redis has one; undefined: Redis has the stay's own field, or none. */
   #names: readonly string[] | undefined;
-  /** Whether all names must be freed, because the chain has no holder left. */
+  /** Whether all fields of the chain must be freed, because it has no holder left. */
   #namesAreLeft = false;
   /** The {@link Reconciler} of locks/ that brings Redis to the wanted state; undefined while nothing is left to do. */
   reconciler: object | undefined;
@@ -76,7 +76,10 @@ export class ServerRecord extends Turns {
     return this.#freedMs;
   }
 
-  /** Until then, copies of commands with an unknown outcome may arrive; 0: none can. On the clock of the server that answered last. */
+  /**
+   * The time until which copies of commands with an unknown outcome may arrive, on the clock of the server that answered last; 0: no copy
+   * can arrive.
+   */
   get copiesUntilMs(): number {
     return this.#copiesUntil?.ms ?? 0;
   }
@@ -95,27 +98,30 @@ export class ServerRecord extends Turns {
     return this.#count > 0 || this.#copiesUntil !== undefined;
   }
 
-  /** True if Redis may have more than it should, now or later: a copy may arrive, or the field may be granted the lock in a queue. */
+  /**
+   * True if Redis may have more of the stay than it should, now or later: a copy may arrive, or the field may be granted the lock in a
+   * queue.
+   */
   get isDoubtful(): boolean {
     return this.#highest > this.#count || this.#isQueued || this.#copiesUntil !== undefined;
   }
 
-  /** True once Redis can have nothing any more, unless something was asked for since. */
+  /** True once Redis can have nothing of the stay any more, unless a call has asked for the lock since. */
   isOutlived(nowMs: number): boolean {
     return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
   }
 
-  /** False from a hand-over until an answer shows that Redis has the latest holder's field, or until that holder has left. */
+  /** Whether Redis has the latest holder's field. False from a hand-over until an answer shows this, or until that holder has left. */
   get isNamed(): boolean {
     return this.#names === undefined || this.#namesAreLeft;
   }
 
-  /** Whether replicas may miss the latest release. */
+  /** Whether replicas may lack the latest release. */
   get isShort(): boolean {
     return this.#missed > 0;
   }
 
-  /** The fields of which Redis may have one. @param field the stay's own */
+  /** The fields of which Redis may have one. @param field the field of the stay itself */
   names(field: string): readonly string[] {
     return this.#names === undefined ? [field] : [...new Set([...this.#names, field])];
   }
@@ -128,12 +134,12 @@ export class ServerRecord extends Turns {
     const isLeft = holds.length === 0 && releases === 0;
     if (this.#names !== undefined) {
       if (this.#namesAreLeft || isLeft) return { does: "free-names" };
-      // The release under way frees all names.
+      // If the latest holder is being released, that release frees all fields.
       return { does: holds.length === 0 ? "nothing" : "name" };
     }
     const keptCount = isLeft ? 0 : this.#count;
     const isLeftOver = this.#count > keptCount;
-    // If the stay goes on, the next command also brings replicas up to date.
+    // If the stay sends another command, that command also brings replicas up to date.
     const isToTell = this.#missed > 0 && keptCount === 0 && !goesOn;
     const isToWrite = holds.some(({ lacksLease }) => lacksLease);
     const isToRelease = isLeftOver || this.isDoubtful || isToTell || isToWrite;
@@ -142,8 +148,8 @@ export class ServerRecord extends Turns {
 
   /**
    * How a release lowers the count. A late copy of a release that deletes a field does no harm if the field is never used again. A release
-   * sent while copies may arrive asks for the server's time, which shows when they are too late.
-   * @param goesOn whether something is asked for under the same field afterwards
+   * that is sent while copies may arrive asks for the server's time, which shows when the copies are too late.
+   * @param goesOn whether a call will ask for the lock again under the same field
    */
   lowered(keptCount: number, goesOn: boolean): Lowered {
     const limited = goesOn || keptCount > 0 || this.#copiesUntil !== undefined;
@@ -158,7 +164,8 @@ export class ServerRecord extends Turns {
 
   /**
    * The answer to the acquisition was that it changed nothing.
-   * @param isProof whether no earlier copy can have changed anything either: `late` says nothing about a copy that was in time
+   * @param isProof whether the answer excludes that an earlier copy has changed something; `late` does not, because that copy may have been
+   * in time
    */
   refused(isProof: boolean): void {
     if (isProof && this.#copiesUntil === undefined && !this.#isQueued) this.#highest = this.#count;
@@ -169,7 +176,7 @@ export class ServerRecord extends Turns {
     this.#isQueued = true;
   }
 
-  /** A hold is trusted from now on: its acquisition was answered in time, or another client has granted it the lock. */
+  /** A hold has begun: its acquisition was answered in time, or another client has granted it the lock. */
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;
@@ -183,12 +190,12 @@ export class ServerRecord extends Turns {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
   }
 
-  /** The last hold is about to be released, and the key stays for this long. Each release does this until Redis has done it. */
+  /** The last hold is about to be released, and its key must stay for this time. Every release keeps the key until one has succeeded. */
   keepsFor(ms: number): void {
     this.keepForMs = ms;
   }
 
-  /** From now on the wanted count is `keptCount`, whatever happens to the command for it. */
+  /** Sets the wanted count to `keptCount`, whatever happens to the command that writes it. */
   lowers(keptCount: number): void {
     invariant(keptCount >= 0 && keptCount <= this.#count, "a release would raise the hold count");
     this.#count = keptCount;
@@ -201,13 +208,13 @@ export class ServerRecord extends Turns {
     this.#count = count;
   }
 
-  /** A release was answered. @param isShort whether too few replicas have it */
+  /** A release was answered. @param isShort whether too few replicas have the release */
   released(keptCount: number, status: ReleaseStatus, isShort: boolean): void {
     const isGone = status === "absent" || status === "wrong-type";
     const left = isGone ? 0 : keptCount;
     this.#missed = isShort ? Math.max(this.#highest, this.#missed, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
-    // From now on only a copy of an acquisition can bring the field back, and that field is freed at once.
+    // Only a copy of an acquisition can now bring the field back, and such a field must be freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
@@ -228,9 +235,9 @@ export class ServerRecord extends Turns {
 
   /**
    * A command has an unknown outcome, or may have been sent twice.
-   * @param deadline its deadline
-   * @param ttlMs the shortest TTL that it may write over a longer one. Default: it writes none
-   * @param lowers whether it lowers the count
+   * @param deadline the deadline of the command
+   * @param ttlMs the shortest TTL that the command may write over a longer one. Default: it writes no TTL
+   * @param lowers whether the command lowers the count
    */
   copyMayArrive(deadline: Deadline, ttlMs: number = Number.POSITIVE_INFINITY, lowers = false): void {
     this.#copiesUntil = deadline.orLater(this.#copiesUntil);
@@ -246,12 +253,12 @@ export class ServerRecord extends Turns {
     if (this.#copiesUntil === undefined) this.#noCopies();
   }
 
-  /** Nothing more is asked for at present. @param nowMs on the monotonic clock */
+  /** No call asks for the lock under this field at present. @param nowMs on the monotonic clock */
   rests(nowMs: number): void {
     this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;
   }
 
-  /** Redis certainly has nothing any more. */
+  /** Redis certainly has nothing of the stay any more. */
   empty(): void {
     this.#count = 0;
     this.#lowest = 0;
@@ -267,9 +274,9 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * The lock has passed to another stay, which owns this record from now on. Redis still has a field of the previous stay.
-   * @param field of the previous stay
-   * @param leaseMs of the new holder
+   * The lock has passed to another stay, which now owns this record. Redis still has a field of the previous stay.
+   * @param field the field of the previous stay
+   * @param leaseMs the lease of the new holder
    */
   handedOver(field: string, leaseMs: number): void {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
@@ -277,19 +284,19 @@ export class ServerRecord extends Turns {
     this.#names ??= [field];
   }
 
-  /** A command that names the latest holder is sent. @returns the fields that it replaces */
+  /** A command is being sent that writes the latest holder's field. @returns the fields that it may replace */
   naming(field: string): readonly string[] {
     const predecessors = this.names(field).filter((name) => name !== field);
     this.#names = [...predecessors, field];
     return predecessors;
   }
 
-  /** Redis has the field of the latest naming. @param isLatest whether that is still the latest holder's */
+  /** Redis has the field that the latest `naming` wrote. @param isLatest whether it is still the latest holder's field */
   named(field: string, isLatest: boolean): void {
     this.#names = isLatest ? undefined : [field];
   }
 
-  /** The holders of a chain have left without a command that frees their fields. Acquisitions meanwhile find the count 0. */
+  /** The holders of a chain have left, and no command has freed their fields yet. Until then, acquisitions find the count 0. */
   namesLeft(): void {
     this.#namesAreLeft = true;
     this.#count = 0;
@@ -297,7 +304,7 @@ export class ServerRecord extends Turns {
     this.#highest = 0;
   }
 
-  /** Redis has none of the names any more. @param isShort whether too few replicas have their release */
+  /** Redis has none of the chain's fields any more. @param isShort whether too few replicas have the release */
   namesFreed(isShort: boolean): void {
     this.namesLeft();
     this.#names = undefined;

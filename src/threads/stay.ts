@@ -18,21 +18,21 @@ import type { WantedRecord } from "./wanted.js";
 
 /** One acquisition of a lock. */
 export type Hold = HoldOf<Stay>;
-/** Shared, because hardly any stay has guests or companions. */
+/** One empty set for all stays, because hardly any stay has guests or companions. */
 const NOBODY: ReadonlySet<Stay> = new Set();
 const NO_HOLDS: Hold[] = [];
 
-/** Tells calls whose time is up whether what they want is taken. */
+/** Tells calls whose time is up whether the lock or the permits that they want are taken. */
 export interface Telling {
   /** Whether an answer of Redis to another call of the line, sent since this call began, says that the lock is taken. */
   hasTold(waiter: Waiter): boolean;
-  /** No answer has told the call: it waits this long for one. @returns false if it cannot */
+  /** Lets a call that no answer has told wait this long for an answer. @returns false if the call cannot wait */
   waitOn(waiter: Waiter, ms: number): boolean;
 }
 
 /**
- * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis, under a number that
- * no other stay ever has, so that a late copy of an old command touches nothing new.
+ * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold. A stay has one field in Redis. Its number
+ * belongs to no other stay, so that a late copy of an old command cannot change a later stay.
  * @see docs/internals/states.md#a-stay
  */
 export class Stay extends RenewedStay {
@@ -40,36 +40,42 @@ export class Stay extends RenewedStay {
   readonly lock: Held;
   readonly threadId: number;
   readonly field: string;
-  /** What Redis has of it. A stay that hands its lock over gives its record to the next stay. */
+  /** What Redis has of the stay. A stay that hands its lock over gives its record to the next stay. */
   inRedis: ServerRecord = new ServerRecord();
-  /** Whether a call is acquiring its first hold. */
+  /** Whether a call is acquiring the first hold of the stay. */
   isBeginning = false;
-  /** The way in which that call waits: it may tell calls that wait for their turn behind it. Undefined: it asks once. */
+  /**
+   * How that call waits; calls that wait for their turn behind it learn from this whether the lock is taken. Undefined if that call asks
+   * only once.
+   */
   waitsBy: Telling | undefined;
-  /** How many of its holds are being released. */
+  /** How many holds of the stay are being released. */
   releases = 0;
-  /** How many calls have their turn to re-enter it. Calls before their turn wait in `#line`. */
+  /** How many calls have their turn to re-enter the stay. Calls before their turn wait in `#line`. */
   entering = 0;
-  /** The least lease for a further renewed hold: the watchdog keeps its period, and one TTL is written for all holds. */
+  /** The shortest lease that a further renewed hold may have, because the watchdog keeps its period and writes one TTL for all holds. */
   leastLeaseMs = 0;
-  /** Renews the stay once Redis has its field: before, Redis has a field of another stay. */
+  /** The watchdog that will renew the stay once Redis has the stay's field. Until then, Redis has a field of another stay. */
   #watchdogOnceNamed: Watchdog | undefined;
-  /** The hand-overs that brought the lock here; undefined if a command acquired it. */
+  /** The hand-overs that brought the lock to this stay; undefined if a command acquired the lock. */
   chain: Chain | undefined;
-  /** The stays of the same joint lease, in any client: the id of one stands for all. */
+  /** The stays of the same joint lease, in any client: the id of one of them stands for all. */
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
-  /** The write stay beside which this read stay began. This stay is one of its `#guests`; they wake each other's lines. */
+  /** The write stay beside which this read stay began. This stay is one of that stay's `#guests`; the two stays wake each other's lines. */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;
   /** The live holds, the outermost first. */
   #live: Hold[] = NO_HOLDS;
   /** Why the latest hold was lost. */
   loss: LeaseLostError | undefined;
-  /** How many commands that change the field are under way or may still arrive. A stay begins with its acquisition. */
+  /** How many commands that change the field are under way or may still arrive. Begins at 1, because a stay begins with its acquisition. */
   #underWay = 1;
   #line: EntryLine | undefined;
-  /** Counts holds that have ended: the answer to a question sent before such an end may be about that hold. */
+  /**
+   * Counts holds that have ended or got another number: the answer to a command that was sent before such a change may be about an ended
+   * hold.
+   */
   changes = 0;
 
   constructor(
@@ -116,7 +122,7 @@ export class Stay extends RenewedStay {
     return this.live.at(-1);
   }
 
-  /** True if it has no holds, and no command is under way. */
+  /** True if the stay has no holds, and no command is under way. */
   get isIdle(): boolean {
     return this.#underWay === 0 && this.live.length === 0;
   }
@@ -138,7 +144,7 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * Call it before a command that changes the field; the stay does not end before `settled`.
+   * Called before a command that changes the field: the stay does not end before `settled`.
    * @param enters whether a call has its turn to re-enter the stay
    */
   unsettled(enters = false): void {
@@ -146,15 +152,15 @@ export class Stay extends RenewedStay {
     if (enters) this.entering += 1;
   }
 
-  /** @param entered whether it ends the turn of a call that wanted to re-enter */
+  /** @param entered whether this ends the turn of a call that wanted to re-enter */
   settled(entered = false): void {
     this.#underWay -= 1;
     if (entered) this.entering -= 1;
-    invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has ended more than it began");
+    invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has settled more than it began");
     this.#changed();
   }
 
-  /** Records a hold that Redis has confirmed. @returns undefined if it has ended by `at` */
+  /** Records a hold that Redis has confirmed. @returns undefined if the hold has ended by `at` */
   add(terms: Terms, place: HoldOrigin, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Stay>(this, terms, place, this.#custody, at);
@@ -166,7 +172,7 @@ export class Stay extends RenewedStay {
       this.#live = [hold];
       this.#custody.occupancy.entered(this.lock.id);
     } else this.#live.push(hold);
-    // The same write has raised the TTL for the holds around this one.
+    // The write that acquired this hold has also raised the TTL for the holds around it.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
     if (this.needsRenewal(hold)) {
@@ -182,7 +188,7 @@ export class Stay extends RenewedStay {
     return hold;
   }
 
-  /** Redis now has its field, with a lease that was requested at `sentAt`. */
+  /** Redis now has the field of this stay, with a lease that was requested at `sentAt`. */
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
@@ -194,7 +200,7 @@ export class Stay extends RenewedStay {
     return this.inRedis.names(this.field);
   }
 
-  /** Removes a hold from the live ones. From here on no renewal concerns it. */
+  /** Removes a hold from the live holds, so that no renewal includes it any more. */
   remove(hold: Hold): void {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
@@ -205,14 +211,14 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** One of the holds must not be kept alive any more. */
+  /** Called when one of the holds must not be kept alive any more. */
   lapsing(): void {
     if (this.#live.length > 0 && this.isAlive()) return;
     this.watchdog?.remove(this);
     this.leastLeaseMs = 0;
   }
 
-  /** What Redis should have of it. @param goesOn whether something is asked for under the same field afterwards */
+  /** What Redis should have of the stay. @param goesOn whether a call will ask for the lock again under the same field */
   wanted(goesOn: boolean): WantedRecord {
     const holds = this.live;
     const isReused = this.thread.explicitId !== undefined;
@@ -228,14 +234,18 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * The TTL that the key must have for these holds. With none left, the next command frees the lock: the key must not expire before that.
+   * The TTL that the key must have for these holds. If no hold is left, the next command frees the lock, and the key must not expire before
+   * that.
    */
   neededMs(live: readonly Pick<Hold, "neededMs">[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /** How long Redis must keep each of the first `count` holds. A hold that is being released is kept as in {@link neededMs}. */
+  /**
+   * How long Redis must keep each of the first `count` holds. A hold that is being released is kept as if no hold were left, see {@link
+   * neededMs}.
+   */
   keptMs(count: number): readonly number[] {
     if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
@@ -251,15 +261,16 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * A command has found that Redis has nothing of it. A release waiting behind that command must find the same, and so tell its caller.
-   * @param releases how many of its releases already know
+   * A command has found that Redis has nothing of the stay. A release that waits behind that command must find this too, to tell its
+   * caller.
+   * @param releases how many releases of the stay already know
    */
   wasGone(releases: number): void {
     this.loseAll("stolen");
     if (this.releases <= releases) this.inRedis.gone();
   }
 
-  /** Called by a lost hold. */
+  /** Called by a hold when it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
     const holdCount = this.#live.length;
     const { reason, heldMs } = loss;
@@ -272,7 +283,7 @@ export class Stay extends RenewedStay {
 
   /**
    * Waits in line to re-enter, and checks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter. A
-   * waiter that enters must call {@link unsettled} first. Must be followed by {@link leaveEntryLine}.
+   * waiter that enters must call {@link unsettled} first. The caller must call {@link leaveEntryLine} when it stops waiting.
    * @throws the errors of `mayEnter`
    */
   isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {
@@ -286,7 +297,7 @@ export class Stay extends RenewedStay {
     return this.#line?.before(waiter) ?? 0;
   }
 
-  /** Makes holds that expire wake the entry line too. */
+  /** Sets alarms, so that holds that expire wake the entry line too. */
   watchCompany(): void {
     for (const hold of this.company()) hold.watch();
   }
@@ -296,7 +307,7 @@ export class Stay extends RenewedStay {
     this.#changed();
   }
 
-  /** Checks no clock: a hold that is later found to have expired changes the stay again. */
+  /** Called after a change. Checks no clock: if a hold is later found to have expired, the stay changes again. */
   #changed(): void {
     const host = this.#host;
     if (this.#underWay === 0 && this.#live.length === 0) {

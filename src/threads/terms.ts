@@ -32,16 +32,19 @@ export function makeTerms(given: GivenTerms): Terms {
 /** The share of a lease, and the additional milliseconds, that are not trusted: clocks run at different rates. */
 const MARGIN_SHARE = 0.01;
 const MARGIN_MS = 2;
-/** However short the lease, the margin takes at most this share of it. */
+/** The margin takes at most this share of a lease, however short the lease is. */
 const LARGEST_MARGIN_SHARE = 0.5;
 
 /** The start of a hold. */
 export interface Since {
-  /** Before the acquisition was sent. */
+  /** A time before the acquisition was sent. */
   readonly takenAt: Instant;
-  /** Set for a hold that was granted or handed over: Redis does not have its own lease yet, and it is trusted only until then. */
+  /**
+   * Set for a hold that was granted or handed over: Redis does not have the hold's own lease yet, and the hold is trusted only until this
+   * time.
+   */
   readonly until?: Instant | undefined;
-  /** After this many milliseconds it ends, however its lease is prolonged. */
+  /** The hold ends after this many milliseconds, however its lease is prolonged. */
   readonly ttlMs?: number | undefined;
 }
 
@@ -58,9 +61,9 @@ export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
 
-/** Milliseconds from `at` to that end; negative if it has passed. */
+/** Milliseconds from `at` to that end; negative if the end has passed. */
 export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Instant): number {
-  // With the same rounding as the end itself.
+  // Adds in the same order as `leaseEnd`, so that both round alike.
   return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);
 }
 

@@ -31,7 +31,7 @@ export class Thread<S extends StayOfThread> {
     return this.#only?.lock.id === lockId ? this.#only : undefined;
   }
 
-  /** Its stays, at most one for each lock. */
+  /** The stays of the thread, at most one for each lock. */
   *stays(): Iterable<S> {
     if (this.#only !== undefined) yield this.#only;
     if (this.#all !== undefined) yield* this.#all.values();

@@ -13,7 +13,7 @@ import { Thread } from "./thread.js";
 const SMALLEST_SWEEP = 64;
 const NONE: readonly Stay[] = [];
 
-/** What follows a body after its scope has ended. */
+/** The code that runs after a body, once its scope has ended. */
 export interface AfterBody {
   returned<T>(result: T): Promise<T>;
   threw(error: unknown): Promise<never>;
@@ -23,9 +23,9 @@ export interface AfterBody {
 export class Threads {
   readonly #clientId: string;
   readonly #custody: Custody<Stay>;
-  /** The same for shared locks. */
+  /** Like `#custody`, for shared locks. */
   readonly #sharedCustody: Custody<Stay>;
-  /** Unused before the first scope: on Node 20 it slows down every await of the process. */
+  /** Not used before the first scope, because on Node 20 its use slows down every await of the process. */
   readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
@@ -69,7 +69,7 @@ export class Threads {
 
   /**
    * Runs a body in a hold. The lease is kept alive while the body runs.
-   * @param after what follows once the scope has ended. Default: the call has the outcome of the body
+   * @param after the code that runs once the scope has ended. Default: none; the call has the outcome of the body
    */
   runIn<T>(hold: Body, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const found = hold.find();
@@ -77,7 +77,7 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
-  /** Runs a body that has no hold of a lock. The client waits for it when it closes, and `kept` stays reachable until it ends. */
+  /** Runs a body that has no hold of a lock. When the client closes, it waits for the body. `kept` stays reachable until the body ends. */
   runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }
@@ -123,7 +123,7 @@ export class Threads {
     return this.#scoped ? this.#scopes.run(scope, body) : body();
   }
 
-  /** Disables the storage of scopes, which each await of the process would otherwise carry on. */
+  /** Disables the storage of scopes, which would otherwise still slow down every await of the process. */
   stop(): void {
     this.#scoped = false;
     this.#scopes.disable();
@@ -149,7 +149,7 @@ export class Threads {
     return stay;
   }
 
-  /** The thread for an id: the thread of a live lease, or one with a chosen id that holds something. */
+  /** The thread for an id: the thread of a live lease, or a thread with a chosen id that has a stay. */
   find(threadId: number): Thread<Stay> | undefined {
     return this.stay(threadId)?.thread ?? this.#explicit.get(threadId);
   }
@@ -175,7 +175,8 @@ export class Threads {
 
   /**
    * The fields of a lock were removed in Redis: their holds are lost.
-   * @param beforeMs on the monotonic clock: a stay that was requested later is left alone, because it may have begun after the removal
+   * @param beforeMs on the monotonic clock: a stay that was requested after this time is left alone, because it may have begun after the
+   * removal
    * @returns whether there is such a later stay
    */
   stolen(key: string, fields: readonly string[], beforeMs: number): boolean {
@@ -202,13 +203,13 @@ export class Threads {
     const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
-    // Stays of the same thread exclude nothing: it may have both locks of a pair, and may be releasing one right now.
+    // Stays of the same thread do not exclude it: a thread may have both locks of a pair, and may be releasing one of them right now.
     return [...this.stays()].filter(
       (stay) => stay.thread !== thread && (stay.lock.id === otherId || (stay.lock.id === id && !kind.shared)),
     );
   }
 
-  /** Forgets stays under chosen ids that were lost and never asked about again. */
+  /** Forgets lost stays under chosen ids if no call has used the id since. */
   #sweep(): void {
     for (const stay of [...this.stays()]) {
       if (!stay.isOutlived) continue;

@@ -11,44 +11,44 @@ import type { HoldState, Subject } from "./held.js";
 import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
 
 /**
- * Something that was acquired, and how long it may be trusted without asking Redis: until one lease, less a margin, after the command was
- * sent, on both clocks. Redis set the TTL later than that, and so keeps the field for longer. `state` reads the clocks each time, so it is
- * right even after a blocked event loop. A loss is final.
+ * A hold of a lock or of permits, and how long it may be trusted without asking Redis: for one lease, less a margin, counted on both local
+ * clocks from the sending of the command. Redis sets the TTL after the command was sent, and so keeps the field for longer. `state` reads
+ * the clocks each time, so it is right even after a blocked event loop. A loss is final.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export abstract class Trust implements Expiring, Forgettable {
-  /** The release under way or done, so that a second one can join it. */
+  /** The release, under way or done, so that a second call can wait for the same release. */
   releasing: Promise<void> | undefined;
   /** Used by abandonment.ts. */
   cradle: number | "registered" | undefined;
-  /** The terms of its acquisition, or of its latest extension. */
+  /** The terms of the acquisition, or of the latest extension. */
   terms: Terms;
   readonly takenAt: Instant;
   protected readonly clock: Clock;
   readonly #alarms: ExpiryAlarms;
-  /** When the newest confirmation was requested. */
+  /** When the command was sent that brought the newest confirmation. */
   #confirmedAt: Instant;
-  /** Answers to commands sent by then extend nothing: the hold did not exist yet, or a newer confirmation has come. */
+  /** Answers to commands that were sent up to this time extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
-  /** When the trust in Redis' confirmation ends, if not by its lease. */
+  /** When the trust in the confirmation ends, if it does not end with the lease. */
   #otherEnd: Instant | undefined;
-  /** At this time it ends, however its lease is prolonged. */
+  /** The time at which the hold ends, however its lease is prolonged. */
   readonly #latest: Instant;
-  /** Its server has changed: it ends at this time unless the new server confirms it before. */
+  /** Set if the key has moved to another server: the hold ends at this time unless the new server confirms it before. */
   #confirmBy: Instant | undefined;
-  /** The leases that commands may have set, with an unknown outcome. Hardly any hold has some. */
+  /** The leases that commands with an unknown outcome may have set. Hardly any hold has such leases. */
   protected doubts: Doubts | undefined;
   /** The state at the latest check of the clocks. */
   #state: HoldState = "held";
   /** Why it was lost; undefined if it was not. */
   #loss: LeaseLostError | undefined;
-  /** A renewal was sent since the newest confirmation: if the lease ends now, the reason is `unreachable`. */
+  /** Whether a renewal was sent after the newest confirmation: if the lease ends now, the reason is `unreachable`. */
   #unconfirmed = false;
-  /** It was handed over or granted, and no answer has shown yet that Redis has its own lease. */
+  /** Whether the hold was handed over or granted, and no answer has shown yet that Redis has the hold's own lease. */
   #provisional = false;
-  /** It is no longer renewed, and expires. */
+  /** Whether the hold is no longer renewed, and expires. */
   #lapses = false;
-  /** Creates its signal; undefined until the signal is used. */
+  /** Creates the signal; undefined until the signal is used. */
   #abort: AbortController | undefined;
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
@@ -73,13 +73,13 @@ export abstract class Trust implements Expiring, Forgettable {
   /** The error for its loss. @param heldMs milliseconds from the acquisition to the loss */
   protected abstract lossOf(reason: LossReason, heldMs: number): LeaseLostError;
 
-  /** It has ended. @param loss undefined if it was released */
+  /** The hold has ended. @param loss undefined if it was released */
   protected abstract ended(loss: LeaseLostError | undefined): void;
 
-  /** From now on the watchdog must not renew it. */
+  /** The watchdog must no longer renew the hold. */
   protected abstract lapsed(): void;
 
-  /** The watchdog must renew it again. */
+  /** The watchdog must renew the hold again. */
   protected abstract resumed(): void;
 
   get state(): HoldState {
@@ -97,7 +97,9 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#loss;
   }
 
-  /** Aborts when the lease is lost: at the first check of the hold after its end, or else by its alarm, in the next turn of the timers. */
+  /**
+   * Aborts when the lease is lost: at the first check of the hold after its end, or when the hold's alarm goes off, whichever comes first.
+   */
   get signal(): AbortSignal {
     this.checkMs();
     if (this.#abort === undefined) {
@@ -118,20 +120,20 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /** Sets an alarm for an end that comes without any failure, if the signal or the event is used. See decision 31. */
+  /** Sets an alarm if the signal is used, or if the hold will end even without a failure and the event has a listener. See decision 31. */
   tellEnd(): void {
     const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
-  /** Milliseconds for which it may be trusted from this moment on; 0 if it is over, which declares it lost. */
+  /** Milliseconds for which the hold may be trusted from now on. If its time is over, returns 0 and declares the hold lost. */
   checkMs(at?: Instant): number {
     const ms = this.believedMs(at);
     if (ms <= 0 && this.#state === "held") this.#ranOut();
     return ms;
   }
 
-  /** As {@link checkMs}, but declares no loss: it changes nothing. */
+  /** Like {@link checkMs}, but changes nothing: it declares no loss. */
   believedMs(at: Instant = now(this.clock)): number {
     if (this.#state !== "held") return 0;
     let ms =
@@ -144,23 +146,23 @@ export abstract class Trust implements Expiring, Forgettable {
     return Math.max(ms, 0);
   }
 
-  /** When the trust in Redis' confirmation ends. */
+  /** When the trust in the newest confirmation ends. */
   get #end(): Instant {
     return this.#otherEnd ?? leaseEnd(this.terms, this.#confirmedAt);
   }
 
-  /** When the trust in it ends unless it is prolonged. */
+  /** When the trust in the hold ends unless it is prolonged. */
   get end(): Instant {
     const lease = earlier(this.#end, this.#latest);
     return earlier(this.doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
   }
 
-  /** Whether the watchdog renews it. */
+  /** Whether the watchdog renews the hold. */
   get isRenewed(): boolean {
     return this.terms.renewed && !this.#lapses && (this.doubts?.isEmpty ?? true);
   }
 
-  /** It is no longer needed but not released: the watchdog stops renewing it, and its lease expires. */
+  /** Lets the lease of a hold that is no longer needed expire: the watchdog stops renewing the hold. */
   letLapse(): void {
     if (this.#lapses) return;
     this.#lapses = true;
@@ -168,7 +170,7 @@ export abstract class Trust implements Expiring, Forgettable {
     this.tellEnd();
   }
 
-  /** No code can release it any more. If its signal is in use, a program may rely on it until its lease expires. */
+  /** No code can release the hold any more. If its signal is in use, a program may rely on the hold until the lease expires. */
   forget(): void {
     if (this.#abort === undefined) this.release();
     else this.letLapse();
@@ -182,7 +184,7 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /**
-   * Redis has confirmed a lease that was requested at `sentAt`. A confirmation that comes too late changes nothing.
+   * Redis has confirmed a lease that was requested at `sentAt`. Does nothing if the confirmation comes too late.
    * @param at the current time
    */
   extend(sentAt: Instant, at?: Instant): void {
@@ -194,12 +196,12 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#provisional;
   }
 
-  /** The own lease of a granted or handed-over hold has been written, by a command sent at `sentAt`. */
+  /** A command sent at `sentAt` has written the own lease of a granted or handed-over hold. */
   confirmed(sentAt: Instant): void {
     if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);
   }
 
-  /** The lease began when a command was sent, or later. */
+  /** Records that the lease began at `sentAt`, or later. */
   protected confirm(sentAt: Instant): void {
     this.#confirmedAt = sentAt;
     this.#heardMs = sentAt.monotonicMs;
@@ -208,29 +210,32 @@ export abstract class Trust implements Expiring, Forgettable {
     this.#provisional = false;
   }
 
-  /** Its server has changed. Unless the new server confirms it by then, it is lost, and an alarm reports that. */
+  /**
+   * The key has moved to another server. If that server does not confirm the hold until `until`, the hold is lost, and an alarm reports the
+   * loss.
+   */
   confirmBy(until: Instant): void {
     this.#confirmBy ??= until;
     this.#alarms.cancel(this);
     this.watch();
   }
 
-  /** The server that now has its key has confirmed it. Too late, this changes nothing. */
+  /** The server that now has the key has confirmed the hold. Does nothing if the hold has already ended. */
   isThere(): void {
     if (this.checkMs() > 0) this.#confirmBy = undefined;
   }
 
-  /** Whether the server that now has its key has yet to confirm it. */
+  /** Whether the server that now has the key has not confirmed the hold yet. */
   get isDoubtful(): boolean {
     return this.#confirmBy !== undefined;
   }
 
-  /** The end of its own lease does not count any more. */
+  /** Sets the end of the trust, which then does not depend on the lease. */
   protected endsAt(end: Instant): void {
     this.#otherEnd = end;
   }
 
-  /** The end has moved. */
+  /** Adjusts the alarm after the end has moved. */
   protected moved(): void {
     this.#alarms.moved(this);
     if (this.#state === "held") this.tellEnd();
@@ -242,7 +247,7 @@ export abstract class Trust implements Expiring, Forgettable {
     if (events.leaseLost.hasSubscribers) this.watch();
   }
 
-  /** The caller releases the hold: from here on it is not trusted. */
+  /** The caller releases the hold, which is then no longer trusted. */
   release(): void {
     if (this.#state !== "held") return;
     this.#state = "released";
@@ -250,23 +255,23 @@ export abstract class Trust implements Expiring, Forgettable {
     this.ended(undefined);
   }
 
-  /** Loses it for this reason, unless its time was already over. */
+  /** Declares the hold lost for this reason, unless its time was already over. */
   lose(reason: LossReason): void {
     if (this.checkMs() > 0) this.#lost(reason, this.heldMs);
   }
 
-  /** A release has found nothing left to release: it was taken by force, unless its lease has ended meanwhile. */
+  /** A release has found nothing left in Redis: the lock was freed by force, unless the lease has ended meanwhile. */
   wasGone(): void {
     if (this.#state === "lost") return;
-    // A hold that maxHoldMs has ended stays in Redis until its lease ends.
+    // If `maxHoldMs` has ended a hold, Redis keeps the field until the lease ends.
     const end = this.terms.maxHoldMs === undefined ? this.end : this.#end;
     if (leftMs(end, now(this.clock)) > 0) this.#lost("stolen", this.heldMs);
     else this.#ranOut();
   }
 
-  /** Its time is over, even if that is noticed only now. */
+  /** Declares the hold lost because its time is over, even if this is noticed late. */
   #ranOut(): void {
-    // By the wall clock it may have ended before that.
+    // By the wall clock the hold may have ended earlier than by the monotonic clock.
     this.#lost(this.#reasonOfEnd(), Math.min(this.end.monotonicMs - this.takenAt.monotonicMs, this.heldMs));
   }
 
@@ -288,9 +293,9 @@ export abstract class Trust implements Expiring, Forgettable {
   #reasonOfEnd(): LossReason {
     const endMs = this.end.monotonicMs;
     if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
-    // It does not matter which of the two clocks has passed its end: both ends are equally far from the acquisition.
+    // The end on one clock is enough here: on both clocks, the end is equally far from the acquisition.
     if (endMs >= this.takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
-    // A renewal under way does not matter for an end that it would not postpone.
+    // If a renewal could not postpone this end, a missing answer to a renewal is not the reason.
     if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";
     return this.#unconfirmed ? "unreachable" : "expired";
   }

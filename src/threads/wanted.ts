@@ -1,10 +1,10 @@
-/** What a stay wants of its record. */
+/** The state that a stay wants its record to bring about in Redis. */
 export interface WantedRecord {
   /** The live holds, numbered as Redis counts them. Cancelled, late and lost holds are not among them. */
   readonly holds: readonly WantedHold[];
   /** How many holds are being released by their own commands. */
   readonly releases: number;
-  /** Whether something is asked for under the same field afterwards: by this stay, or by the next one under a chosen id. */
+  /** Whether a call will ask for the lock again under the same field: in this stay, or in the next stay under a chosen id. */
   readonly goesOn: boolean;
 }
 
@@ -12,19 +12,19 @@ export interface WantedHold {
   /** 1 for the outermost. */
   readonly slot: number;
   /**
-   * Whether Redis may lack its own lease: a hold that another client granted begins without it, and a copy of an earlier command may have
-   * shortened a lease after it was set.
+   * Whether Redis may not have the hold's own lease: a hold that another client granted begins without its own lease, and a copy of an
+   * earlier command may have shortened a lease after it was set.
    */
   readonly lacksLease: boolean;
 }
 
 /** The command that brings Redis closer to the wanted state. */
 export type Step =
-  /** Redis has what is wanted, as far as this can be known. */
+  /** Redis has the wanted state, as far as this can be known. */
   | { readonly does: "nothing" }
-  /** The latest holder of a chain must be written in place of the holder that Redis has. */
+  /** The field of a chain's latest holder must replace the field that Redis has. */
   | { readonly does: "name" }
-  /** The holders of a chain have left: Redis has one of their fields. */
+  /** The holders of a chain have left. Redis has one of their fields, and all must be freed. */
   | { readonly does: "free-names" }
   /** The count is lowered to `keptCount`, or written again, with the TTL that the holds need. */
   | ({ readonly does: "release" } & Lowered);
@@ -34,6 +34,6 @@ export interface Lowered {
   /** The highest count that Redis may have. */
   readonly heldCount: number;
   readonly keptCount: number;
-  /** Whether a late copy would do harm, so that the command has a deadline. */
+  /** Whether a late copy of the command would do harm, so that the command has a deadline. */
   readonly limited: boolean;
 }

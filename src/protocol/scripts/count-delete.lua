@@ -1,5 +1,5 @@
 --[[
-  count-delete: delete a semaphore or a latch, with all that belongs to it.
+  count-delete: delete a semaphore or a latch, and its other keys.
 
   KEYS[1]  count       string, integer
   KEYS[2]  requests    hash, request id -> answer
@@ -9,15 +9,15 @@
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
   ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     channel of the waiters
-  ARGV[6]  message     published if there was one; "" for nothing
+  ARGV[6]  message     published if the count existed; "" for nothing
 
   Returns  { serverMs, answer }:
            { "deleted", value }    done; value: the deleted count
-           { "absent", 0 }         there was none
+           { "absent", 0 }         the count did not exist
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
-  Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same keys. The
-           message of a latch is 0, which opens it; Redisson publishes 1.
+  Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same keys. For
+           a latch, this script publishes 0, which opens it; Redisson publishes 1.
 ]]
 --@include publish
 --@include request

@@ -4,7 +4,7 @@
   KEYS[1]  count  string, integer
 
   Returns  { serverMs, answer }:
-           { "count", value }      0 when there is none
+           { "count", value }      0 when the key is missing
            { "wrong-type", type }  the key has another type
   Compat   Reads only.
 ]]

@@ -10,11 +10,11 @@
   ARGV[5]  value       integer >= 0
   ARGV[6]  ttlMs       integer, milliseconds until the key expires; 0: never
   ARGV[7]  channel     channel of the waiters
-  ARGV[8]  message     published to them; "" for nothing
+  ARGV[8]  message     published to the waiters; "" for nothing
 
   Returns  { serverMs, answer }:
            { "set", value }        done
-           { "kept", value }       there was one, with this value
+           { "kept", value }       not changed, because the count was already set to this value
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonSemaphore.trySetPermitsAsync, RedissonCountDownLatch.trySetCountAsync store and publish the same.

@@ -5,7 +5,7 @@
     lock         hash, holder -> hold count
     queue        list of waiting holders, the next one first
     timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
-    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast considers it alive
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      together     1: all locks or none, and no holder is queued; 0: each lock separately
   then the five times of fair-queue, then for each lock:
@@ -13,15 +13,17 @@
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
     waits      1: a refused holder joins the queue
-    channel    channel of the waiters, without the holder or client id that each appends
+    channel    channel of the waiters; a JVM's waiter appends its holder, a client of holdfast its client id
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
-           { "queued", ttlMs, holder, 0 or 1, 0 or 1, 0 or 1 }
-             in the queue; ttlMs is -1 without a TTL, and -2 when the lock is free, with an empty holder;
-             1 for the next in the queue; 1 if a JVM has the lock or is in the queue; 1 if this call added the holder
-  Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's. Our score
-           is that of our waiter before us; behind a JVM it is a constant wait and a horizon, so that the arithmetic of a leaving
-           JVM cannot drop a live waiter. A lock that is found free goes to the next waiter at once.
+           { "queued", ttlMs, holder, isHead, meetsJvm, isNew }
+             the caller waits in the queue. holder: the lock's holder. ttlMs: -1 without a TTL, and -2, with "" as the holder,
+             when the lock is free. isHead: 1 if the caller is next. meetsJvm: 1 if a JVM has the lock or is in the queue.
+             isNew: 1 if this call put the caller into the queue
+  Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. All times are the server's. A waiter of
+           holdfast gets the score of the last waiter if that is also of holdfast. Behind a JVM it gets a score that is higher by
+           a constant wait and a horizon: a JVM that leaves lowers the scores behind it, and must not make a live waiter look
+           dead. A lock that is found free goes to the next waiter at once.
 ]]
 --@include server-time
 --@include let-end
@@ -67,7 +69,7 @@ local function is_to_be_had(fair, holder)
   return fair.is_free and is_next(fair, holder)
 end
 
--- The new holder may have waited: removes its entries from all keys of the queue, even if one of the keys was lost.
+-- The new holder may have waited in the queue: removes its entries from all keys of the queue, even if one of these keys was lost.
 local function leave_if_there(fair, holder)
   local found, head = fair.found, front_of(fair)[1]
   if head == holder then
@@ -77,7 +79,7 @@ local function leave_if_there(fair, holder)
   end
 end
 
--- Checked before the lock is written: a holder that cannot leave the queue would be granted the lock again.
+-- Fails the call before the lock is written if the holder cannot leave the queue: otherwise the holder would be granted the lock again.
 local function demand_leave(fair)
   local found = fair.found
   if not found.timeout_ms and not found.alive_ms and not found.place then
@@ -115,11 +117,12 @@ local function take(fair, holder, lease_ms, held_count)
   return { "held" }
 end
 
--- Returns whether the holder is new in the queue, and whether it is the head. Returns an answer if the holder cannot be queued.
+-- Returns whether the holder is new in the queue, and whether it is the head. If the holder cannot be queued, the third value is the
+-- answer.
 local function push(fair, holder)
   local scored = read(fair, "ZCARD", fair.timeouts)
   if length_of(fair) ~= scored then
-    -- Scores were lost: the holder may be in the queue without one.
+    -- Scores were lost: the holder may be in the queue without a score.
     local place = read(fair, "LPOS", fair.queue, holder)
     if fair.is_wrong then
       return nil, nil, wrong(fair)
@@ -163,7 +166,7 @@ local function stand_in_queue(fair, holder)
       return answer
     end
   end
-  -- A full server refuses to add data unless the script has already written.
+  -- A full server refuses the ZADD unless the script has already written: `push` writes, and otherwise `keep_queue`.
   if not is_new and not fair.is_kept then
     keep_queue(fair, now_ms)
     fair.is_kept = true

@@ -1,21 +1,21 @@
 --[[
-  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder; it goes to the next
-  waiter. Also for a lock of unknown kind: without waiters, a fair lock is stored like any other.
+  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder. The lock goes
+  to the next waiter. Also used for a lock of unknown kind, because a fair lock without waiters is stored like any other lock.
 
   KEYS[1]  lock        hash, holder -> hold count
   KEYS[2]  queue       list of waiting holders, the next one first
   KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
-  KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+  KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast considers it alive
   KEYS[5]  waiting     sorted set, client id -> place, of the clients that wait for a lock without a fair queue
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     channel of the waiters, without the holder or client id that each appends
-  ARGV[3]  tellsAll    1: it may be a lock without a fair queue; its waiters listen on the channel itself and are notified. 0: it is not
+  ARGV[2]  channel     channel of the waiters; a JVM's waiter appends its holder, a client of holdfast its client id
+  ARGV[3]  tellsAll    1: the lock may be of another kind, whose waiters listen on the channel itself, and are notified; 0: it is fair
   then the five times of fair-queue, then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
 
   Returns  { serverMs, answer }, as lock-force-unlock
-  Compat   Redisson RedissonFairLock.forceUnlockAsync deletes any holder.
+  Compat   Redisson RedissonFairLock.forceUnlockAsync deletes the lock whatever its holder.
 ]]
 --@include server-time
 --@include fair-queue

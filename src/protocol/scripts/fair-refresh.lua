@@ -1,28 +1,28 @@
 --[[
-  fair-refresh: take signs of life from the waiters in fair queues, and answer their state. A lock that is found free goes to the
-  next waiter: its TTL may have run out, without a release that passed it on.
+  fair-refresh: record that waiters in fair queues are alive, and answer their states. A lock that is found free goes to the next
+  waiter: if the TTL of a lock ends, no release passes the lock on.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
     queue        list of waiting holders, the next one first
     timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
-    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast considers it alive
   ARGV         the five times of fair-queue, then for each lock:
-    channel    channel of the waiters, without the holder or client id that each appends
+    channel    channel of the waiters; a JVM's waiter appends its holder, a client of holdfast its client id
     count      how many holders follow
     holder, …  "<client id>:<thread id>"
 
   Returns  { serverMs, { answer, … }, … } with one list per lock and one answer per holder:
-           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, without the last number
-           { "granted" }                        it has the lock
-           { "gone" }                           it has lost its place
-  Compat   Redisson has no signs of life: its waiter keeps its place until its score, and then loses it.
+           { "queued", ttlMs, holder, isHead, meetsJvm }  as fair-acquire
+           { "granted" }                                  this holder has the lock
+           { "gone" }                                     this holder has lost its place
+  Compat   Redisson has no signs of life: its waiter loses its place at the time that its score gives.
 ]]
 --@include server-time
 --@include fair-queue
 local now_ms, times = server_time(), fair_times(1)
 
--- Keys were lost: gives each waiter in the queue a score again, and removes scores without a waiter.
+-- Repairs a queue whose keys were lost: gives each waiter in the queue a score again, and removes scores without a waiter.
 local function mend(fair)
   local stands, added, stale = {}, {}, {}
   local waiting, scores = redis.call("LRANGE", fair.queue, 0, -1), redis.call("ZRANGE", fair.timeouts, 0, -1)
@@ -43,7 +43,7 @@ local function mend(fair)
     end
   end
   local timeout_ms = milliseconds(least_timeout(now_ms, times))
-  -- A full server refuses to add data unless the script has already written.
+  -- A full server refuses the ZADD unless the script has already written, so an expiry is set first.
   keep_signs_of_life(fair)
   for i = 1, #added do
     redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
@@ -54,13 +54,13 @@ local function mend(fair)
   fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 
--- One ZADD for all: a call has few enough waiters to unpack.
+-- Sends one ZADD for all waiters: a call has few enough of them to unpack.
 local function mark_alive(fair, waiters)
   local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
   for i = 1, #waiters do
     signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
   end
-  -- A full server refuses to add data unless the script has already written.
+  -- A full server refuses the ZADD unless the script has already written, so an expiry is set first.
   local is_there = keep_signs_of_life(fair) == 1
   redis.call("ZADD", fair.alive, unpack(signs))
   fair.has_signs_of_life = not is_there
@@ -82,7 +82,7 @@ local function raise_timeouts(fair, waiters, timeouts)
   return #raised > 0
 end
 
--- The waiters that are in the queue, with their scores.
+-- Returns the waiters that are in the queue, and their scores.
 local function standing(fair, waiters)
   local there, there_timeouts = {}, {}
   local timeouts = #waiters > 0 and read(fair, "ZMSCORE", fair.timeouts, unpack(waiters))

@@ -6,19 +6,19 @@
     lock         hash, holder -> hold count
     queue        list of waiting holders, the next one first
     timeouts     sorted set, waiting holder -> epoch milliseconds until which JVMs consider it alive
-    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast considers it alive
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then the five times of fair-queue, then for each lock:
     holder     "<client id>:<thread id>"
     heldCount  integer > 0, the highest hold count that the holder may have before this release
     keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever its count
     ttlMs      integer > 0, the lock's TTL in milliseconds if holds are kept
-    channel    channel of the waiters, without the holder or client id that each appends
+    channel    channel of the waiters; a JVM's waiter appends its holder, a client of holdfast its client id
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
-  Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock as soon as it hears
-           of it: the message "<thread id>:<milliseconds>" on its client's channel gives the end as an epoch time. A JVM's
-           waiter is told to ask. When a waiter gives up its place and the lock is free, the next one is told.
+  Compat   Redisson RedissonFairLock.unlockInnerAsync releases, acquireFailedAsync leaves the queue. A waiter of holdfast is granted
+           the lock: the message "<thread id>:<milliseconds>" on its client's channel gives the end of the grant in epoch
+           milliseconds. A JVM's waiter is told to ask. When a waiter leaves the queue and the lock is free, the next waiter is told.
 ]]
 --@include hold-count
 --@include server-time

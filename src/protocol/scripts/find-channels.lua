@@ -1,18 +1,18 @@
 --[[
-  find-channels: the channels with listeners at this server, and the number of their connections. Only channels of Redisson and
-  holdfast with the given prefixes, and with names of at most 4,224 bytes.
+  find-channels: list the channels of Redisson and holdfast that have listeners at this server, and count the listening connections.
+  Lists only channels with the given prefixes and with names of at most 4,224 bytes.
 
   ARGV[1]  sharded  "1": also channels of sharded messages, if the server knows these
   then for each kind of channel:
     start   the prefix
 
   Returns  { channel, listeners, … }
-  Compat   Only reads, and no keys: it must be asked at each master of a cluster, because each tells only of its own connections.
+  Compat   Only reads, and reads no keys. Each master of a cluster must be asked, because a server counts only its own connections.
 ]]
 local sharded = ARGV[1]
 -- Lua cannot unpack more values at once than fit on its stack.
 local MOST_AT_ONCE = 1000
--- The longest lock name that is read, and the rest of a channel's name.
+-- The longest lock name that is read, plus the rest of its channel's name, in bytes.
 local LONGEST_CHANNEL = 4096 + 128
 
 local function is_wanted(channel)

@@ -1,7 +1,7 @@
 --[[
-  find-hashes: the keys of some hashes of this server, and the names of semaphores with taken permits, as one step through all its
-  keys. A server is identified by its run id, because its cursors are valid only there: a server that was not asked before starts
-  from the beginning.
+  find-hashes: make one step of a scan through all keys of this server. Returns the keys of hashes, and the names of semaphores with
+  taken permits. A cursor is valid only at one server, which its run id identifies: a server that was not asked before starts from
+  the beginning.
 
   ARGV[1]  count  about how many keys to scan
   then for each server that was asked before:
@@ -9,11 +9,11 @@
     cursor  "0": all its keys have been scanned
 
   Returns  { runId, cursor, { key, … }, unreadable }
-           without names of more than 4,096 bytes, and without names that are not UTF-8, which clients that read text
-           cannot receive unchanged; unreadable is the number of these
+           Names of more than 4,096 bytes are left out. So are names that are not UTF-8, because clients that read text
+           cannot receive them unchanged; unreadable is the number of names that are not UTF-8
            runId is "" if INFO is not allowed
-  Compat   Only reads, and declares no key: it must be asked at each master of a cluster. Other calls, which declare the key, read
-           its content.
+  Compat   Only reads. Declares no key, so each master of a cluster must be asked. Other calls, which declare the found keys, read
+           their content.
 ]]
 local count, info = ARGV[1], redis.pcall("INFO", "server")
 local LONGEST_NAME = 4096
@@ -66,7 +66,7 @@ local function add(key)
   end
 end
 
--- Both scans use the same cursor, so they visit the same keys.
+-- Both scans use one cursor, so they visit the same keys.
 local hashes = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
 local leases = redis.call("SCAN", cursor or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
 for _, key in ipairs(hashes[2]) do

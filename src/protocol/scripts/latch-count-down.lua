@@ -10,7 +10,7 @@
   ARGV[5]  channel     channel of the waiters
 
   Returns  { serverMs, answer }:
-           { "counted", count }    done; count: what remains, 0 also for a latch that was open
+           { "counted", count }    done; count: the remaining count, 0 also if the latch was already open
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonCountDownLatch.countDownAsync stores and publishes the same.

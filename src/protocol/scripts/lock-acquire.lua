@@ -1,6 +1,6 @@
 --[[
   lock-acquire: take locks, re-enter them, or answer their holders and TTLs. A client that waits for one lock stays in the lock's
-  queue until it has it.
+  queue until it has the lock.
 
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
   KEYS[n + j]  token        string, the fencing counter of lock n - m + j, where the last m of the n locks have counters
@@ -8,32 +8,33 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      leaseMs      integer > 0, milliseconds
   ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock has its own answer.
-                            "together": 0, and all locks are taken or none
-                            "queued": 0, for one lock that the client waits for; it takes what was granted to it
+                            "together": as 0, but takes all locks or none
+                            "queued": as 0, for one lock that the client waits for; also takes it if it was granted to the client
   ARGV[3 + i]  holder       "<client id>:<thread id>"
-  ARGV[5]      waitsOn      "queued" only: "1" for a client that waits on for further calls when it has the lock; "polls" for a client
-                            that polls and hears of no turn
-  ARGV[6]      channel      "queued" only: channel of the waiters, without the client id that a client's own channel appends
+  ARGV[5]      waitsOn      "queued" only: "1" if the client keeps waiting for its other calls when it gets the lock; "polls" if the
+                            client polls, and gets no message about its turn
+  ARGV[6]      channel      "queued" only: channel of the waiters; a client's own channel appends the client id
 
-  Returns  serverMs                     all were free and are taken, and none has a counter
+  Returns  serverMs                     all locks were free and are now taken, and none has a counter
            { serverMs, answer, … } with one answer per lock, in all other cases:
-           "held"                       taken or re-entered, also by a repeat of a call that did so
-           { "held", token }            the same, with the fencing token as text
+           "held"                       taken or re-entered, by this call or by an earlier copy of it
+           { "held", token }            as "held", with the fencing token as text
            "free"                       together only: this lock was free, but another was not, so none was taken
            { "busy", ttlMs, holder }    another holder has it; ttlMs is -1 without a TTL
            { "held", token, stands }    queued only; token is "" for a lock without a counter
            { "busy", ttlMs, holder, stands, ahead, isTold }
-                                        queued only. stands: 1 if the client is in the queue, so that it looks there when it frees the
-                                        lock; 2 if it waits there. ahead: how many others wait before it, at most 2; for a polling
-                                        client, 0 if the next release grants it the lock. isTold: 1 if the holder will look there
+                                        queued only. stands: 2 if the client waits in the queue; 1 if it is in the queue without
+                                        waiting for a turn; 0 if it is not there. ahead: how many others wait before it, at most 2;
+                                        for a polling client, 0 if the next release grants it the lock. isTold: 1 if the holder will
+                                        look into the queue when it releases
            "late"                       notAfterMs has passed
-           "lost"                       heldCount > 0 but the holder is not there
+           "lost"                       heldCount > 0, but the lock has no field for the holder
            { "wrong-type", type }       the lock or its counter has another type, or the counter is not a number
            { "miscounted", holdCount }  the count is neither heldCount nor heldCount + 1
            { "refused", message }       the server refused the write
-  Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
-           incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
-           is read back by GET, because a number in Lua would lose digits, and never has a TTL. For a free lock PTTL is the only
+  Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The script writes the count
+           instead of incrementing it, so that a repeat does no harm and takes no token. A re-entry never lowers the TTL. The token
+           is read by GET, because a number in Lua would lose digits; its counter never has a TTL. For a free lock, PTTL is the only
            read, and the usual answer is a number: a list costs the server and the client several microseconds.
 ]]
 --@include now-ms
@@ -42,13 +43,15 @@ local queue = count_before == "queued" and KEYS[#KEYS]
 local lock_count = queue and 1 or #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS + (queue and 1 or 0)
 
--- Takes free locks, up to the first that is not free. Most calls end here, so functions for the rest are created later.
+-- Takes free locks, up to the first that is not free. Most calls need no more than this, so the functions for all other cases are
+-- created later.
 local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
 if count_before == "0" and now_ms <= not_after_ms then
   for i = 1, unfenced do
     local lock = KEYS[i]
     seen_ttl_ms = redis.call("PTTL", lock)
-    -- A refused write is tried again below, where it is reported, and undone if it would leave a lock without a TTL.
+    -- If the server refuses a write here, the code below tries it again: that code reports the refusal, and leaves no lock without a
+    -- TTL.
     if
       seen_ttl_ms ~= -2
       or may_run and not may_run("PEXPIRE", lock, lease_ms)
@@ -103,7 +106,7 @@ local function look(lock, holder, token, known_ttl_ms)
   return nil, count, ttl_ms
 end
 
--- The number is drawn and read before the lock is written: if the write is refused, that number is skipped.
+-- Draws and reads the token before the lock is written: if that write is refused, the token is skipped.
 local function draw(token)
   local drawn = redis.pcall("INCR", token)
   if type(drawn) ~= "table" then
@@ -113,7 +116,7 @@ local function draw(token)
 end
 
 local function take(lock, holder, token, count, ttl_ms)
-  -- A repeated call has already been counted, and a full server would refuse to count it again.
+  -- An earlier copy of this call has written the count, and a full server would refuse to write it again.
   local is_repeat = count == new_count
   if is_repeat then
     raise_ttl(lock, lease_ms, true)

@@ -8,10 +8,10 @@
   ARGV, for each lock:
     holds        how many keys of holds there are
     count        how many holders follow
-    holder, …    "<client id>:<thread id>", one of which has the lock
+    holder, …    "<client id>:<thread id>", each of which may have the lock
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-renew
-  Compat   Redisson does not check when a server changes; nothing that it reads is changed.
+  Compat   Redisson does not check its locks after a failover. This script changes nothing that Redisson reads.
 ]]
 --@include now-ms
 local function found_holder(lock, arg_at, count)
@@ -38,7 +38,7 @@ local function confirm(key_at, arg_at, holds, count)
       return { "lost" }
     end
   end
-  -- A full server refuses to add data unless the script has already written. No holder has an empty name.
+  -- A full server refuses the HSET unless the script has already written. This HDEL deletes nothing: no holder has an empty name.
   redis.call("HDEL", lock, "")
   redis.call("HSET", lock, holder, redis.call("HGET", lock, holder))
   return { "renewed" }

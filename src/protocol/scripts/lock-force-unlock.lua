@@ -2,9 +2,9 @@
   lock-force-unlock: free a lock from the holders that the caller has seen, and from no other holder.
 
   KEYS[1]  lock        hash, holder -> hold count
-  KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for it
+  KEYS[2]  queue       sorted set, client id -> place, of the clients that wait for the lock
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     channel of the waiters, without the client id that a client's own channel appends
+  ARGV[2]  channel     channel of the waiters; a client's own channel appends the client id
   then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
@@ -15,7 +15,7 @@
            { "changed" }           its holders or their counts are not those seen; nothing was done
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  the key is not a hash
-  Compat   Redisson RedissonLock.forceUnlockAsync deletes any holder, so a repeat may hit the next one.
+  Compat   Redisson RedissonLock.forceUnlockAsync deletes the lock whatever its holder, so a repeat may free it from the next holder.
 ]]
 --@include call-first
 --@include now-ms

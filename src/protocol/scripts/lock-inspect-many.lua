@@ -1,6 +1,6 @@
 --[[
-  lock-inspect-many: the stored state of some locks that were found. Any program may have written it: data without a lock's form is
-  not returned, and a hash or list that takes more memory than any lock is not read.
+  lock-inspect-many: read the stored state of some keys that a search has found. Any program may have written these keys: data that does
+  not look like a lock is not returned, and a hash or list that takes more memory than a lock can take is not read.
 
   KEYS  for each lock:
     lock   hash, holder -> hold count, and "mode" on a read-write lock
@@ -14,22 +14,22 @@
 
   Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil,
                { clientId, … }, clientCount, waitsFor }, … }
-           with one list for each lock; it may stop early, after at least one: the caller asks again for the others
-           type is "foreign", without fields, for a hash that is not a lock; a lock with more than 1,000 fields returns 1,000 random
-           fields, with "mode" among them; a queue returns its first 1,000 waiters, if it has at most 10,000
+           with one list for each lock. It may stop early, after at least one lock: the caller asks again for the others
+           type is "foreign", without fields, for a hash that is not a lock. Of a lock with more than 1,000 fields, 1,000 random
+           fields are returned, with "mode" among them. A queue returns its first 1,000 waiters, if it has at most 10,000
            permits, for a string that is a count: { count }, or
-           { count, expired, taken, permanent, { permitId, ms, … } }  the numbers of expired leases, of live ones, and of
-                                                                      permanent ones, and those that end last, as lock-inspect
-           clientIds: the waiting clients, the next one first, with the limits of a queue; for permits, a client is listed once for
-           each number of permits that its calls want. waitsFor is 1 if they wait to write, 2 if they wait for permits, 0 otherwise
-           At most half a mebibyte in total.
+           { count, expired, taken, permanent, { permitId, ms, … } }  the numbers of expired, live and permanent leases, and the
+                                                                      leases that end last, in the form of lock-inspect
+           clientIds: the waiting clients, the next one first, as many as of a queue; for permits, a client is listed once for each
+           number of permits that its calls want. waitsFor is 1 if they wait to write, 2 if they wait for permits, 0 otherwise
+           The whole reply has at most half a mebibyte.
   Compat   Only reads.
 ]]
 --@include now-ms
 --@include permits-out
 --@include waiting-clients
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
--- After this many fields and waiters, which take the server one or two milliseconds, the remaining locks are left out.
+-- After this many fields and waiters, which cost the server one or two milliseconds, the remaining locks are left out.
 local MOST_ROWS = 2000
 -- A client id has 36 characters; a thread id, which is an integer of 64 bits, has up to 20. A granted lock has "next" instead
 -- of a thread id.
@@ -58,7 +58,7 @@ local function is_of_lock(field, value)
   return is_holder(field) and #value <= LONGEST_COUNT and string.find(value, "^%d+$")
 end
 
--- If the user may not use MEMORY USAGE, the size is unknown. With 0 samples, everything is counted.
+-- If the user may not use MEMORY USAGE, the size is unknown. With 0 samples, the server measures all elements.
 local function is_small(key, count, samples)
   local bytes = redis.pcall("MEMORY", "USAGE", key, "SAMPLES", samples)
   return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count

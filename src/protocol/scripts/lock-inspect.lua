@@ -1,12 +1,12 @@
 --[[
-  lock-inspect: everything stored about a lock of any kind, a semaphore or a latch, in one call.
+  lock-inspect: read everything that is stored about a lock of any kind, a semaphore or a latch, in one call.
 
   KEYS[1]  lock    hash, holder -> hold count, and "mode" on a read-write lock; or string, the count of a semaphore or latch
   KEYS[2]  queue   list of waiting holders (fair lock)
   KEYS[3]  token   string, the fencing counter (fenced lock)
   KEYS[4]  leases  sorted set, permit id -> end of its lease (permit-expirable semaphore)
   KEYS[5]  waiting sorted set, id of a waiting client -> its place (lock without a fair queue), or "<client id>:<permits>" -> its place
-                   (semaphore of either kind); if left out, it is not read
+                   (semaphore of either kind); if the key is left out, it is not read
   KEYS[6]  writers the same for a write lock; left out together with waiting
   ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each channel where waiters may listen:
@@ -18,9 +18,9 @@
            nil if PUBSUB is not allowed
            permits, for a string that is a count:
            { count }                                       without leases
-           { count, expired, taken, { permitId, ms, … } }  the numbers of expired and of live leases, and of the live ones the
-                                                           first to end: 32 hexadecimal digits, and the milliseconds left, -1
-                                                           for a permanent permit
+           { count, expired, taken, { permitId, ms, … } }  the numbers of expired and of live leases, and the live leases that
+                                                           end first: permitId has 32 hexadecimal digits; ms: the time left,
+                                                           -1 for a permanent permit
            clientIds: the waiting clients, the next one first; at most 1,000, and none if there are more than 10,000; for permits, a
            client is listed once for each number of permits that its calls want
   Compat   Only reads.

@@ -11,13 +11,13 @@
     channel    channel of the waiters
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release:
-           "released"              kept; also if the staying field already exists, as after a repeat, with nothing changed
+           "released"              kept; also if the kept field already exists, as after a repeat: then nothing is changed
            { "released", 1 }       kept, and the lock expires sooner than before
            "absent"                neither field exists
            "late"                  notAfterMs has passed
            { "wrong-type", type }  the key is not a hash
-  Compat   Redisson has nothing like it; to a JVM, thread 0 of the client seems to have the lock. If the lock expires sooner than
-           before, waiters are told as if it were free: they ask, and sleep for the TTL that they then see. The first write is a
+  Compat   Redisson has no such script; to a JVM, thread 0 of the client seems to have the lock. If the lock expires sooner than
+           before, waiters get the message that it is free: they ask, and sleep for the TTL in the answer. The first write is a
            PEXPIRE, which a full server still accepts.
 ]]
 --@include publish

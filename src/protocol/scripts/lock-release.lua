@@ -1,7 +1,6 @@
 --[[
-  lock-release: lower hold counts; free a lock when its count becomes 0. Notifies its waiters of that, and when a lock that stays held
-  expires sooner than before.
-  Each lock has its own answer.
+  lock-release: lower hold counts; free a lock when its count becomes 0. Notifies the waiters of a lock that is freed, or that stays
+  held but now expires sooner than before. Each lock has its own answer.
 
   KEYS[i]      lock         hash, holder -> hold count
   KEYS[n + i]  queue        sorted set, client id -> place, the queue of the clients that wait for lock i of n; either all locks have
@@ -10,30 +9,30 @@
                             the answer has no time
   then for each lock:
     holder     "<client id>:<thread id>"; "" with "calls"
-    channel    channel of the waiters, without the client id that a client's own channel appends
+    channel    channel of the waiters; a client's own channel appends the client id
   then, with queues, for each lock:
     way        "leaves" if no call of the holder's client waits for the lock, "stays" otherwise; "calls" if nothing is freed
                and the first waiting client should ask; " all" is appended if this server knows all listeners of a
                channel
-  then, if holds are kept, for one lock only; without these, the lock is freed whatever its count:
+  then, if holds are kept, for one lock only; without these arguments, the locks are freed whatever their counts:
   ARGV[4]      heldCount    integer > 0, the highest hold count that the holder may have before this release
   ARGV[5]      keptCount    integer > 0, the hold count to leave
   ARGV[6]      ttlMs        integer > 0, the lock's new TTL in milliseconds
 
-  Returns  heard                        without a deadline: all are freed, each with this many receivers
+  Returns  heard                        without a deadline: all locks are freed; this many receivers got each message
            { serverMs, answer, … } with one answer per lock, in all other cases:
            heard                        freed; the number of receivers that this server knows
            { "given", heard }           freed, and granted to another waiting client
-           "released"                   lowered, also by a repeat of a call that did so
-           { "released", 1 }            lowered, and the lock expires sooner than before
-           "absent"                     the holder is not there
-           { "absent", 1 }              the same, but its client has the lock through another holder, so it stays in the queue
+           "released"                   the count is lowered, by this call or by an earlier copy of it
+           { "released", 1 }            the count is lowered, and the lock expires sooner than before
+           "absent"                     the lock has no field for the holder
+           { "absent", 1 }              as "absent", but the client has the lock through another holder, so it stays in the queue
            "late"                       notAfterMs has passed
            { "wrong-type", type }       the key is not a hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same, except that it publishes nothing for a lock that
-           stays held and expires sooner. No unlock latch is written.
-           The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user without the right to publish
+           stays held and expires sooner. This script does not write the key of Redisson's unlock latch.
+           The first write is an HDEL or a PEXPIRE, which a full server still accepts. A user without the right to publish
            still frees the lock; waiters then rely on its TTL.
 ]]
 --@include publish
@@ -60,7 +59,7 @@ for i = 1, lock_count do
     --@include set-ttl
     local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 
-    -- For a lock that was not just freed. Created only here, because most calls do not need it.
+    -- Answers for a lock that this call has not freed. The function is created only here, because most calls do not need it.
     local function answer()
       if now_ms > not_after_ms then
         return "late"
@@ -71,7 +70,7 @@ for i = 1, lock_count do
       if kind ~= "none" and kind ~= "hash" then
         return { "wrong-type", kind }
       elseif not keeps_holds then
-        -- Fails the call with the server's refusal, unless the type was the cause.
+        -- The server has refused to free the lock. The same command again fails the call with that refusal.
         redis.call("HDEL", lock, holder)
         return { "wrong-type", kind }
       end

@@ -9,9 +9,9 @@
 
   Returns  { serverMs, answer, … } with one answer per lock, where the last one applies to all remaining locks:
            "renewed"
-           "lost"                  the holder is not there
+           "lost"                  the lock has no field for the holder
            { "refused", message }  the server refused the command
-  Compat   Redisson LockTask; a TTL is only raised, while Redisson overwrites it.
+  Compat   Redisson LockTask does the same, but overwrites the TTL; this script only raises it.
 ]]
 --@include now-ms
 --@include raise-ttl

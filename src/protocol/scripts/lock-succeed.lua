@@ -8,13 +8,13 @@
   then for each holder of the same client that may have the lock:
     predecessor  "<client id>:<thread id>"
 
-  Returns  serverMs              the successor has it, with a hold count of 1; also for a repeat
+  Returns  serverMs              the successor has the lock, with a hold count of 1; also for a repeat
            { serverMs, answer }, in all other cases:
            "late"                notAfterMs has passed
-           "lost"                none of them has it
+           "lost"                no predecessor has the lock
            { "wrong-type", type }
-  Compat   Redisson has nothing like it; the stored state looks as if the successor had taken the lock. A predecessor's TTL
-           may be longer, and is overwritten; a repeat never shortens the successor's TTL. The first write is a
+  Compat   Redisson has no such script; the stored state looks as if the successor had taken the lock. A predecessor's TTL
+           may be longer, and is overwritten; a repeat never shortens the successor's TTL. The first write is an
            HDEL, which a full server still accepts.
 ]]
 --@include now-ms
@@ -37,7 +37,8 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
-      -- Tests whether the server would delete the predecessor, which has the lock as long as its field exists. No holder has an empty name.
+      -- Tests whether the server accepts an HDEL: if it refuses to delete the predecessor's field, that holder keeps the lock. This HDEL
+      -- deletes nothing: no holder has an empty name.
       redis.call("HDEL", lock, "")
       redis.call("PEXPIRE", lock, lease_ms)
       redis.call("HSET", lock, successor, "1")

@@ -1,5 +1,5 @@
 --[[
-  permit-acquire: take permits of a permit-expirable semaphore, each with a lease, or say when there may be enough.
+  permit-acquire: take permits of a permit-expirable semaphore, each with a lease, or answer when enough may be available.
 
   KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
@@ -20,23 +20,23 @@
   ARGV[11] way         "asks", "stands" or "stays"; see permit-question.lua
   ARGV[12] countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if nobody waits there; 1 if other lines do; 2 if the line
-           waits; 3 if it is the first that was not told its turn; 4 if it is also new and nobody waits
-           before it. The answer is
-           { "granted", left, ms, ms, ms }
-                                         done; the permits still available; the TTL of the semaphore, -1 without one; the
-                                         milliseconds until the next lease ends, -1: never; for a repeat, the time left of
-                                         the leases, -1: all of it
-           { "gone", 0 }                 a repeat: they were granted, but their lease has ended
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if no line waits in it; 1 if only other lines wait; 2 if this
+           line waits; 3 if it is the first line that was not told its turn; 4 if it is also new and no line waits before it.
+           The answer is
+           { "granted", left, ttlMs, moreMs, leaseMs }
+                                         done. left: the permits still available; ttlMs: the TTL of the semaphore, -1 without
+                                         one; moreMs: the time until the next lease ends, -1: never; leaseMs: for a repeat,
+                                         the time left of these leases, -1: the whole lease
+           { "gone", 0 }                 a repeat: the permits were granted, but a lease has ended
            { "short", available, ms, saving, exists }
-                                         not enough for the owner; ms: when there may be, -1: unknown;
-                                         saving: 1 if permits are saved up for it, else 0; exists: 0 if the number of
+                                         too few for the owner. ms: the time until there may be enough, -1: unknown;
+                                         saving: 1 if permits are saved up for the owner, else 0; exists: 0 if the number of
                                          permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.tryAcquireAsync stores the same, but by its client's clock.
-           Saved permits are holdfast's own.
+           Redisson does not save permits up.
 ]]
 --@include request
 --@include leased-permits
@@ -59,7 +59,7 @@ local function earlier(one_ms, other_ms)
   return math.min(one_ms, other_ms)
 end
 
--- All reads come before the writes.
+-- Reads everything before it writes, so that a refused read changes nothing.
 local function grant()
   local ttl_ms = redis.call("PTTL", semaphore.permits)
   local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
@@ -68,7 +68,7 @@ local function grant()
   local recorded = try_record(request, "granted", left)
   if not recorded or is_undone(request, lease(semaphore, ids, ends_ms)) then
     redis.call("DECRBY", semaphore.permits, milliseconds(-#ids))
-    -- The call fails with the error of the refused command.
+    -- Sends the refused command again, so that the call fails with its error.
     if recorded then
       redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), ids[1])
     end

@@ -10,8 +10,8 @@
   ARGV[2]  memoryMs   integer > 0, how long the cancellation is remembered
   ARGV[3]  settled    ids of requests that have ended: their answers are deleted
   ARGV[4]  channel    channel of the waiters
-  ARGV[5]  owner      of the request: nothing more is saved up for it
-  ARGV[6]  permitIds  32 hexadecimal digits for each permit: given back if they were granted
+  ARGV[5]  owner      of the request: no more permits are saved up for it
+  ARGV[6]  permitIds  32 hexadecimal digits for each permit; permits that were granted are given back
 
   Returns  { serverMs, answer }:
            { "cancelled", 0 }

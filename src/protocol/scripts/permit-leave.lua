@@ -1,5 +1,6 @@
 --[[
-  permit-leave: remove a line from the queue of the clients that wait for permits of a semaphore. If it was told its turn, the next is told.
+  permit-leave: remove a line from the queue of the clients that wait for permits of a semaphore. Tells the first remaining lines their
+  turn if there are permits for them; if the line was the first that was not told its turn, tells the next line that it is now the first.
 
   KEYS[1]  permits    string, integer: the available permits
   KEYS[2]  queue      sorted set, the queue of the clients that wait for permits; see permit-queue.lua
@@ -8,15 +9,15 @@
   ARGV[2]  line       "<client id>:<permits>"
   ARGV[3]  countsAll  1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, { "left", lines } }  how many waiting lines were read; 0 if the line itself did not wait
-  Compat   The queue is holdfast's own.
+  Returns  { serverMs, { "left", lines } }  lines: how many waiting lines were read; 0 if the line itself did not wait
+  Compat   Redisson has no such queue.
 ]]
 --@include request
 --@include saved-permits
 --@include permit-queue
 local waiting = { queue = KEYS[2], saved = KEYS[3], channel = ARGV[1], counts_all = ARGV[3] == "1" }
 
--- Whether all lines before it have been told their turn.
+-- Whether all lines before `line` have been told their turn.
 local function is_first(line, told)
   for _, other in ipairs(lines_of(waiting, MOST_LINES)) do
     if other == line or not told[other] then

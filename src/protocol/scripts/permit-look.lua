@@ -1,5 +1,5 @@
 --[[
-  permit-look: how many permits of a permit-expirable semaphore are available and taken, and the remaining lease of one of them.
+  permit-look: answer how many permits of a permit-expirable semaphore are available and taken, and the remaining lease of one of them.
   May be repeated: it only reclaims expired permits.
 
   KEYS[1]  permits   string, integer: the available permits
@@ -9,10 +9,11 @@
 
   Returns  { serverMs, answer }:
            { "permits", exists, available, acquired, ms }
-                                   exists: 1 or 0; ms: the remaining lease, -1 for a permanent permit, -2 for none
+                                   exists: 1 if the semaphore exists, else 0; ms: the remaining lease of the permit, -1 if
+                                   it is permanent, -2 if there is no such permit
            { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.availablePermitsAsync, acquiredPermitsAsync, getPermitsAsync and
-           getLeaseTimeAsync, by the server's clock.
+           getLeaseTimeAsync answer the same, by their client's clock.
 ]]
 --@include request
 --@include leased-permits

@@ -18,7 +18,7 @@
   Returns  { serverMs, answer, waiting }: waiting is the number of receivers at this server plus the lines found in the
            queue. The answer is
            { "released", available }  done
-           { "absent", number }       this many are unknown, or their lease has ended; no other was given back
+           { "absent", number }       this many permits are unknown, or their leases have ended; so none was given back
            { "late" }                 notAfterMs has passed
            { "wrong-type", type }     a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.tryReleaseAsync stores the same.

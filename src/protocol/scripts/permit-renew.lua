@@ -9,9 +9,9 @@
 
   Returns  { serverMs, answer, … } with one answer per semaphore:
            { "renewed" }
-           { "lost" }              at least one of the permits is not there
+           { "lost" }              at least one of the permits is gone or expired
            { "refused", message }  the server refused the command
-  Compat   Redisson has no watchdog for permits; a lease is only prolonged.
+  Compat   Redisson has no watchdog for permits. This script never shortens a lease.
 ]]
 --@include request
 --@include leased-permits
@@ -23,7 +23,7 @@ local function renew(semaphore, ids, lease_ms)
   if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then
     return { "lost" }
   end
-  -- A full server refuses to add data unless the script has already written. No permit has an empty id.
+  -- A full server refuses the ZADD unless the script has already written. This ZREM removes nothing: no permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
   prolong(semaphore, ids, now_ms + lease_ms)
   return { "renewed" }

@@ -1,6 +1,6 @@
 --[[
-  permit-set-lease: change the lease ends of permits, all or none. If the next permit now returns sooner than before, the waiters
-  are told to ask, because they sleep until the end that they have seen.
+  permit-set-lease: change the lease ends of permits, all or none. If the next lease now ends sooner than before, the waiters
+  are told to ask: otherwise they would sleep until the end that they saw earlier.
 
   KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
@@ -15,11 +15,11 @@
 
   Returns  { serverMs, answer }:
            { "updated", number }   the number of updated leases
-           { "absent", number }    this many are unknown, or their lease has ended; no other was updated
+           { "absent", number }    this many permits are unknown, or their leases have ended; so none was updated
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
   Compat   Redisson RedissonPermitExpirableSemaphore.updateLeaseTimeAsync stores the same, by its client's clock, and publishes
-           nothing. A JVM's waiter that is told of a permit asks, and sleeps until the end that it then sees.
+           nothing. A JVM's waiter that gets the message asks, and sleeps until the end that the answer gives.
 ]]
 --@include request
 --@include leased-permits

@@ -25,7 +25,7 @@ local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memo
 
 return { now_ms, once(request, foreign_semaphore(semaphore), function()
   local available = count_of(semaphore.permits)
-  -- Without a semaphore, leases left by an earlier one do not count.
+  -- If the semaphore does not exist, leases that an earlier semaphore has left do not count.
   local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
   if available and now_total == total then
     return record(request, "set", available)

@@ -1,22 +1,22 @@
 --[[
-  presence-list: the reports of the clients of one page, and the ids of the next page. Any program may have written them: a value
-  longer than any that a client writes is not read.
-  May be repeated: it changes nothing.
+  presence-list: read the reports of one page of clients, and the ids of the next page. Any program may have written the reports: a
+  value that is longer than a client would write is not read.
+  May be repeated, because it changes nothing.
 
   KEYS[1]  clients    sorted set, client id -> epoch milliseconds until which the client counts as present
   then for each client of this page:
     KEYS   client     hash, the client's report
   ARGV[1]  before     "(" and the score at which the next page begins; "(-inf" at first
   ARGV[2]  skip       how many ids with that score or a higher one to skip, because they were already read
-  ARGV[3]  limit      the most ids of the next page to return
+  ARGV[3]  limit      how many ids of the next page to return at most
   ARGV[4]  roomBytes  after this many bytes, the rest of this page is left out
-  ARGV[5]  mostBytes  a longer meta or live is left out
+  ARGV[5]  mostBytes  a meta or live with more bytes is left out
   then for each client of this page:
-    ARGV   liveAt     from an earlier answer: meta and live are left out if it is unchanged; "": no earlier answer
+    ARGV   liveAt     from an earlier answer: if it is unchanged, meta and live are left out; "": no earlier answer
 
   Returns  { serverMs, { id, score, … }, entries, { v, at, every, liveAt, meta, live }, … } with one list for each client; it may
-           stop early, after at least one. entries: the size of clients. An id is "" if it has not the length of a
-           client id; v is "" for a key that is not such a hash; missing values are ""
+           stop early, after at least one client. entries: the size of clients. An id is "" if it does not have the length of
+           a client id; v is "" for a key that is not a report; missing values are ""
   Compat   Only reads.
 ]]
 --@include now-ms
@@ -52,7 +52,7 @@ end
 
 local ids = {}
 if limit > 0 then
-  -- Read by rank, because LIMIT reads every entry that it skips.
+  -- Reads the ids by rank, because LIMIT makes the server read every entry that it skips.
   local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
   ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
 end

@@ -18,19 +18,19 @@
            whichever is longer
            needsMeta: 1 if the hash has no meta
            stored: the beat in the hash if it is higher than this one; else this one
-  Compat   Redisson has no such keys; a JVM may write them itself.
+  Compat   Redisson has no such keys; a JVM may write such keys itself.
 ]]
 --@include now-ms
 --@include let-end
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
--- A large group writes a hundred times a second in total. Only if three beats would then take more than half an hour, it writes
--- more often.
+-- The clients of a large group report a hundred times a second in total, unless each client would then report less often than every ten
+-- minutes.
 local SHARE_MS, LONGEST_MS = 10, 600000
--- The most clients that are forgotten at once after a long absence, so that no call takes long.
+-- One call removes at most this many clients that have long been absent, so that no call takes long.
 local MOST_FORGOTTEN = 1000
--- A number that is further ahead was not written by this client, and is replaced.
+-- A stored beat that is further ahead was not written by this client, and is replaced.
 local FAR_AHEAD = 2 ^ 32
 
 local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0
@@ -62,7 +62,7 @@ if live ~= "" then
 end
 if type(redis.pcall("PEXPIRE", client, ttl_ms)) == "table" then
   redis.pcall("DEL", client)
-  -- Fails the call with the server's refusal.
+  -- The same command again fails the call with the server's refusal.
   redis.call("PEXPIRE", client, ttl_ms)
 end
 

@@ -17,7 +17,7 @@
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also if kin is gone.
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
            because only the caller knows the names of its own fields. A repeat writes the key of the hold again, and never
-           shortens it.
+           shortens its TTL.
 ]]
 --@include now-ms
 --@include let-end
@@ -65,7 +65,7 @@ end
 local function take(lock, hold, holder, lease_ms, held_count, count)
   local hold_ms, ttl_ms = tonumber(lease_ms), redis.call("PTTL", lock)
   if count and tonumber(count) > held_count then
-    -- A late copy may find a hold with a longer lease under its number.
+    -- A late copy of this call may find that a later hold with a longer lease has the same key.
     hold_ms = math.max(hold_ms, redis.call("PTTL", hold))
   end
   demand_end(lock, lease_ms)

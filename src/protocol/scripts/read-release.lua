@@ -1,11 +1,11 @@
 --[[
-  read-release: lower the hold counts of readers; free the locks without a live hold. Notifies the waiters of that, and when a lock
-  expires sooner than before.
+  read-release: lower the hold counts of readers, and free each lock that has no live hold left. Notifies the waiters of a lock that is
+  freed, or that now expires sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that never exists: with it, a cluster answers
-                 TRYAGAIN while it moves the slot. The keys of other readers, which are not named, may be on the new server
+    hold, …      strings, the keys of the holder's heldCount holds; then a key that never exists, so that a cluster answers TRYAGAIN
+                 while it moves the slot: the keys of other readers, which are not declared, may already be on the new server
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
   then for each lock:
     holder     "<client id>:<thread id>"
@@ -16,10 +16,10 @@
     keptMs, …  integers > 0, the new TTL of each kept hold; keptCount of them
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
-  Compat   Redisson RedissonReadLock.unlockInnerAsync. The kept holds get their own leases, while Redisson drops the last
-           key whichever hold is released; the TTL of a lock that is also written is never lowered. The keys of other
-           readers are built here, as in Redisson: their names are in the hash. The first write is one that a full
-           server still accepts.
+  Compat   Redisson RedissonReadLock.unlockInnerAsync does the same, but deletes the last key whichever hold is released; here
+           each kept hold keeps its own lease. The TTL of a lock that also has a writer is never lowered. The script builds
+           the keys of other readers from the fields of the hash, as Redisson does. A full server still accepts the first
+           write.
 ]]
 --@include publish
 --@include hold-count
@@ -41,8 +41,8 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- If many readers leave, each release would wake all writers, so writers are told only if the lock now ends in about half the
--- time. If the reader stays, writers are told as for any holder.
+-- If many readers leave, each release would wake all writers, so writers are told only if the TTL of the lock is about halved. If the
+-- reader keeps holds, writers are also told of smaller changes, as for any holder.
 local function worth_telling_share(kept_count)
   return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end

@@ -8,12 +8,12 @@
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     count      how many holdMs follow
-    holdMs, …  integers, milliseconds; 0 for a number without a hold
+    holdMs, …  integers, milliseconds; 0 if there is no hold with that number
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. If a hold has no key, the whole lock is lost: a
-           field in the hash alone is not a live hold.
-  Compat   Redisson ReadLockTask; TTLs are only raised, while Redisson overwrites them: before 4.4 those of all holds
-           of the lock, even another client's.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. If the key of a hold is missing, the whole lock is lost,
+           because a field in the hash alone is not a live hold.
+  Compat   Redisson ReadLockTask does the same, but overwrites the TTLs, before 4.4 even those of other clients' holds; this
+           script only raises TTLs.
 ]]
 --@include now-ms
 --@include raise-ttl

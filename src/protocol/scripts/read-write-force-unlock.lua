@@ -6,14 +6,14 @@
   then for each seen hold of a reader:
     hold               string, the key of the hold
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     channel of the waiters, without the client id that a client's own channel appends
-  ARGV[3]  message     published to them
+  ARGV[2]  channel     channel of the waiters; a client's own channel appends the client id
+  ARGV[3]  message     published to the waiters
   then for each seen field, including "mode":
     field      "mode" or a holder
     value      the mode or the hold count
 
   Returns  { serverMs, answer }, as lock-force-unlock
-  Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync, which leave the keys of the holds behind.
+  Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync leave the keys of the holds behind.
 ]]
 --@include call-first
 --@include now-ms

@@ -1,5 +1,5 @@
 --[[
-  semaphore-acquire: take permits of a semaphore, or say how many are available.
+  semaphore-acquire: take permits of a semaphore, or answer how many are available.
 
   KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer
@@ -18,18 +18,18 @@
   ARGV[10] way         "asks", "stands" or "stays"; see permit-question.lua
   ARGV[11] countsAll   1: this server knows all listeners of a channel; 0: it does not
 
-  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if nobody waits there; 1 if other lines do; 2 if the line
-           waits; 3 if it is the first that was not told its turn; 4 if it is also new and nobody waits
-           before it. The answer is
+  Returns  { serverMs, answer, stands }: with a queue, stands is 0 if no line waits in it; 1 if only other lines wait; 2 if this
+           line waits; 3 if it is the first line that was not told its turn; 4 if it is also new and no line waits before it.
+           The answer is
            { "granted", left }           done; left: permits still available
            { "short", available, ms, saving, exists }
-                                         not enough for the owner; ms: when there may be, -1: unknown;
-                                         saving: 1 if permits are saved up for it, else 0; exists: 0 if the number of
+                                         too few for the owner. ms: the time until there may be enough, -1: unknown;
+                                         saving: 1 if permits are saved up for the owner, else 0; exists: 0 if the number of
                                          permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key has another type
-  Compat   Redisson RedissonSemaphore.tryAcquireAsync stores the same. Saved permits are holdfast's own.
+  Compat   Redisson RedissonSemaphore.tryAcquireAsync stores the same. Redisson does not save permits up.
 ]]
 --@include request
 --@include announce

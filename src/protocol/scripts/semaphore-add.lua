@@ -20,11 +20,11 @@
            queue. The answer is
            { "added", available }     done
            { "absent", 0 }            there is no semaphore
-           { "too-many", available }  there would be more than allowed
+           { "too-many", available }  the sum would be more than most; nothing was done
            { "late" }                 notAfterMs has passed
            { "wrong-type", type }     a key has another type
-  Compat   Redisson RedissonSemaphore.releaseAsync, releaseIfExistsAsync, addPermitsAsync store the same; the TTL stays,
-           while Redisson drops it when permits are added.
+  Compat   Redisson RedissonSemaphore.releaseAsync, releaseIfExistsAsync, addPermitsAsync store the same, but
+           addPermitsAsync removes the TTL, which this script keeps.
 ]]
 --@include request
 --@include announce

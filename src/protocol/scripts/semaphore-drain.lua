@@ -12,7 +12,7 @@
            { "drained", permits }  done; 0 if none were available
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key has another type
-  Compat   Redisson RedissonSemaphore.drainPermitsAsync stores the same, except that the TTL stays here, and that Redisson sets a
+  Compat   Redisson RedissonSemaphore.drainPermitsAsync stores the same, but removes the TTL, which this script keeps, and sets a
            negative number of permits to 0.
 ]]
 --@include request

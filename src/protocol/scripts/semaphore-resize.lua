@@ -1,6 +1,6 @@
 --[[
   semaphore-resize: change the number of permits of a semaphore of either kind, if it is still the number that the caller has seen.
-  Counts available and leased permits; a plain semaphore does not store which of its permits are taken.
+  The number counts available and leased permits; a plain semaphore stores only the available ones.
 
   KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer

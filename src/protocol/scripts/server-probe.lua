@@ -1,5 +1,5 @@
 --[[
-  server-probe: what a client must know about a server before its first command.
+  server-probe: read what a client must know about a server before its first command.
 
   KEYS[1]  any key  in a cluster: selects the server; it is neither read nor written
 
@@ -8,8 +8,8 @@
            sharded is 1 if the server has sharded messages; always 0 without a key
            policy, role and memory are INFO's maxmemory_policy, role and maxmemory (bytes) as text;
            each is nil if unknown
-  Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService asks a cluster for
-           sharded messages by the same command.
+  Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService uses
+           the same command to find out whether a cluster has sharded messages.
 ]]
 --@include now-ms
 local info = redis.pcall("INFO")

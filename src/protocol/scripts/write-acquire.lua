@@ -1,11 +1,11 @@
 --[[
   write-acquire: take write locks, re-enter them, or answer which holder excludes the caller and for how long. A client that waits for
-  one write lock stays in its queue until it has it.
+  one write lock stays in the lock's queue until it has the lock.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
     mark         string, the waiting writer
-  KEYS[3]        queue: for a client that waits for one lock; sorted set, client id -> place
+  KEYS[3]        queue: only for a client that waits for one lock; sorted set, client id -> place
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      together     1: all locks or none; 0: each lock separately
   ARGV[3]      markMs       integer, how long a waiting writer keeps readers away; 0: not at all
@@ -16,9 +16,9 @@
     waits      1: a refused writer waits, and leaves its mark
   then, with a queue: waitsOn and channel, as lock-acquire
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as its answers to "queued"
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as lock-acquire answers "queued"
   Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, while Redisson adds
-           the lease to it. The mark is holdfast's own.
+           the lease to it. Redisson has no mark.
 ]]
 --@include now-ms
 --@include let-end
@@ -49,7 +49,7 @@ local function obstacle(lock, holder, held_count)
 end
 
 local function take(lock, mark, holder, lease_ms, held_count, count)
-  -- Before any write, because it fails if the mark has another type.
+  -- Reads the mark before any write, because this read fails if the mark has another type.
   local waiting, ttl_ms = redis.call("GET", mark), redis.call("PTTL", lock)
   demand_end(lock, lease_ms)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))

@@ -1,12 +1,12 @@
 --[[
-  write-release: lower the hold counts of writers; leave the locks to the writers' own readers, or free them. Notifies the waiters
-  in both cases, and when a lock that stays held expires sooner than before.
+  write-release: lower the hold counts of writers. A lock whose count becomes 0 is left to the writer's own reads, or freed. Notifies
+  the waiters in both cases, and when a lock that stays held now expires sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
     mark         string, the waiting writer
-    nothing      never exists: with it, a cluster answers TRYAGAIN while it moves the slot. The keys of reads, which are not named, may be
-                 on the new server
+    nothing      a key that never exists, so that a cluster answers TRYAGAIN while it moves the slot: the keys of reads, which are not
+                 declared, may already be on the new server
   KEYS[3n + i]   queue: sorted set, client id -> place, the queue of the clients that wait for write lock i of n; either all locks
                  have one, or none
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no deadline
@@ -20,9 +20,9 @@
   then, with queues, for each lock:
     way        as lock-release
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; a lock left to the writer's own readers counts as freed
-  Compat   Redisson RedissonWriteLock.unlockInnerAsync, which publishes nothing if the writer continues to read. A writer
-           that gives up waiting calls this too: its mark is deleted, and the readers that gave way to it are told.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release; a lock left to the writer's own reads counts as freed
+  Compat   Redisson RedissonWriteLock.unlockInnerAsync publishes nothing if the writer continues to read. A writer that gives up
+           waiting also calls this script, which deletes the writer's mark and notifies the readers that gave way to the writer.
 ]]
 --@include publish
 --@include hold-count
@@ -38,7 +38,7 @@ local function unmark(mark, holder, channel)
   end
 end
 
--- Returns how many received it, and whether the lock is free now.
+-- Returns how many subscribers got the message, and whether the lock is free now.
 local function leave(lock, holder, channel, prefix)
   local longest = longest_read_ms(lock, prefix)
   if longest > 0 then

@@ -1,9 +1,10 @@
 --[[
-  announce: tell the waiters of a semaphore how many permits are available. For less than one, nothing is published, because a JVM's
+  announce: tell the waiters of a semaphore how many permits are available. Publishes nothing if there is less than one, because a JVM's
   listener fails at negative numbers. Returns the number of receivers at this server plus the queued lines that were read.
 ]]
 --@include publish
--- Set by a call that looks into the queue of waiting clients: tells the first client, and returns how many were found.
+-- Set by a call that looks into the queue of waiting clients: a function that tells the first lines, and returns how many lines it
+-- found.
 local look = nil
 local function announce(channel, available)
   local waiting = look and look(available) or 0

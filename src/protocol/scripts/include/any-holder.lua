@@ -1,5 +1,5 @@
 --[[
-  any-holder: one of the holders of a lock; "" when it is free. A read-write lock has an additional field, its mode.
+  any-holder: return one of the holders of a lock; "" when the lock is free. Skips the mode, an additional field of a read-write lock.
 ]]
 local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)

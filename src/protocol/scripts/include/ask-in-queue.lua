@@ -1,13 +1,13 @@
 --[[
-  ask-in-queue: the question of a client that waits for a lock: it takes what was granted to it, and stays in the queue until it has the lock.
-  The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client waits on when it gets the lock; polls,
-  whether it polls and hears of no turn.
+  ask-in-queue: how a client that waits for a lock asks for it: it takes the lock if it was granted to it, and stays in the queue until it
+  has the lock. The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client keeps waiting for its other
+  calls when it gets the lock; polls, whether the client polls and gets no message about its turn.
 ]]
 --@include waiting
 --@include publish
 local client = client_of(holder)
 
--- Deletes only an existing field: after a write, a full server refuses nothing more.
+-- Checks the field first: any HDEL counts as a write, and after a write a full server no longer refuses the acquisition.
 local function take_given(is_in_time)
   if is_in_time and redis.pcall("HEXISTS", lock, next_field(client)) == 1 then
     redis.pcall("HDEL", lock, next_field(client), "mode")
@@ -29,12 +29,12 @@ local function stands_at(place)
   return type(added) == "number"
 end
 
--- Puts the client behind all waiting ones. Returns what `stands` means in lock-acquire.
+-- Puts the client at the end of the queue. Returns `stands`, with the meaning that it has in lock-acquire.
 local function to_the_end()
   return stands_at(string.format("%.0f", last_place() + 1)) and 2 or 0
 end
 
--- A polling client takes its place, or claims the lock if no waiting client came before it. Returns whether it claims.
+-- A polling client takes a place, or claims the next grant of the lock if no waiting client came before it. Returns whether it claims.
 local function claims_it(score, first)
   local place = score and -score - POLLS or last_place() + 1
   if not first or place_of(queue, first) >= place then
@@ -52,7 +52,7 @@ local function entered(token)
     redis.pcall("ZREM", queue, client)
     stands = to_the_end()
   elseif #others > 0 or place_of(queue, GIVEN) then
-    -- Also if only the mark exists: the next release then leaves the lock to the fastest client, or removes the mark.
+    -- The client also stays in the queue if only the mark `given` is there, so that its release removes the mark.
     stands = type(redis.pcall("ZADD", queue, HAS_IT, client)) == "number" and 1 or 0
   else
     redis.pcall("ZREM", queue, client)
@@ -60,8 +60,8 @@ local function entered(token)
   return { "held", token, stands }
 end
 
--- If the client itself has the lock, it notifies its own calls, unless other clients wait as well. owner: the client whose
--- release may look into the queue; "": the holder's releases do not.
+-- A client that has the lock notifies its own waiting calls, so it needs no place unless other clients wait too. owner: the client
+-- whose release may look into the queue; "": no release of the holder does.
 local function refused_to(ttl_ms, found, owner)
   local place, others = place_of(queue, client), others_waiting(queue, client)
   local stands = place and (place > 0 and 2 or 1) or 0
@@ -87,8 +87,8 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- If the holder's client has waiting calls too, it is told of the first waiter of another client. A JVM does not listen to
-  -- such a channel.
+  -- The holder's client may have waiting calls of its own: it is told that another client waits now, so that its release looks into the
+  -- queue. A JVM does not listen to such a channel.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end

@@ -3,12 +3,12 @@
   keys. The client id of a waiter of holdfast is a UUID of version 8 with our protocol's number; any other waiter is a
   JVM's. All times are the server's.
 
-  A script reads the first two waiters of a queue, the highest score and the stored state of the holders of its call, and keeps
-  this until the call ends. It reads a whole queue only when a key was lost: each waiter in the queue has a score, so different
-  numbers of waiters and scores show the loss.
+  A script reads the first two waiters of a queue, the highest score and the stored state of the holders of its call, and remembers
+  them until the call ends. It reads a whole queue only when a key was lost: each waiter in the queue has a score, so a different
+  number of waiters and scores shows the loss.
 ]]
 local DAY_MS = 24 * 60 * 60 * 1000
--- JVMs may wait for as long as a number allows; an expiry must be a valid time.
+-- A JVM may wait for as long as a number allows, but an expiry must be a valid time.
 local LONGEST_MS = 36500 * DAY_MS
 -- How many scores are lowered when a waiter leaves.
 local MOST_LOWERED = 500
@@ -17,7 +17,7 @@ local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
 end
 
--- The two parts of one of our holders. Its client id is a UUID of 36 characters.
+-- Splits a holder of holdfast into its two parts. The client id is a UUID of 36 characters.
 local function client_and_thread(holder)
   return string.sub(holder, 1, 36), string.sub(holder, 38)
 end
@@ -26,7 +26,7 @@ local function milliseconds(number)
   return string.format("%.0f", number)
 end
 
--- As redis.call. For a key of another type it returns nil and sets fair.is_wrong.
+-- Like redis.call, but for a key of another type it returns nil and sets fair.is_wrong.
 local function read(fair, ...)
   local ask, insist = redis.pcall, redis.call
   local reply = ask(...)
@@ -97,7 +97,7 @@ local function timeout_of(fair, holder)
   return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
 end
 
--- The highest score and its waiter: usually the last in the queue.
+-- The highest score and its waiter, usually the last waiter in the queue.
 local function top_of(fair)
   if not fair.top then
     local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
@@ -117,8 +117,8 @@ local function living_of(fair, now_ms)
   return fair.living
 end
 
--- 1 if a JVM has the lock or is in the queue: then the queue has more entries than signs of life. A call that adds waiters of ours
--- adds the same number to both, so it checks only once. A dead waiter of ours counts as a JVM.
+-- 1 if a JVM has the lock or is in the queue. With a JVM in it, the queue has more entries than signs of life. A call checks this only
+-- once: each waiter of ours that the call adds has one entry and one sign of life. A dead waiter of ours counts as a JVM.
 local function meets_jvm(fair, now_ms)
   if not fair.meets_jvm then
     counts_of(fair)
@@ -145,7 +145,7 @@ local function look(fair, holder)
   return found
 end
 
--- Both keys expire a day after the last waiter could have been alive, so that dead waiters leave no key behind.
+-- The queue and its scores expire a day after the last waiter could have been alive, so that dead waiters leave no key behind.
 local function keep_queue(fair, now_ms)
   local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
   local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
@@ -153,20 +153,20 @@ local function keep_queue(fair, now_ms)
   redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
 
--- Signs of life live as long as the queue, so that the next call can see that a waiter is dead. If the last sign expired first,
--- the waiter would be presumed alive, and granted the lock.
+-- Signs of life live as long as the queue, so that the next call can see that a waiter is dead. If the last sign expired first, the
+-- next call would presume that the waiter is alive, and grant it the lock.
 local function keep_signs_of_life(fair)
   return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 
--- A full server refuses to add data unless the script has already written.
+-- Sets the expiry first, because a full server refuses the ZADD unless the script has already written.
 local function sign_of_life(fair, holder, now_ms, times)
   keep_signs_of_life(fair)
   redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
   keep_signs_of_life(fair)
 end
 
--- The lowest score for a waiter of ours: the amount that one leaving JVM subtracts, plus a horizon.
+-- The lowest score that a waiter of ours may have: the amount that one leaving JVM subtracts, plus a horizon.
 local function least_timeout(now_ms, times)
   return now_ms + times.wait_ms + times.horizon_ms
 end
@@ -176,9 +176,8 @@ local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- Behind a waiter of ours: the same score, if the score lasts until the next sign of life, so that the TTLs of the two keys
--- need no raise. Behind a JVM: a score that stays high enough when the JVM leaves and subtracts its wait from the scores behind
--- it.
+-- The score of a new last waiter. Behind a waiter of ours it is the same score, unless that is low, so that the TTLs of the two keys need
+-- not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -187,10 +186,10 @@ local function timeout_at_end(fair, now_ms, times)
   return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
--- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Its share of the scores behind it is
--- subtracted again: `other` gets its own wait, counted from now or from the score before it, as if `other` had come now. A JVM
--- that becomes the head after a waiter of ours may have a score in the past: the score is then raised. Otherwise the JVM would
--- be dropped before it hears that it is next.
+-- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Subtracts its share from the scores behind it:
+-- `other` gets the score that it would get if it came now, counted from the score before it, or from now for the head. A JVM that
+-- becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM would otherwise be
+-- dropped before it hears that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then
@@ -222,7 +221,7 @@ end
 
 local fair_locks, fair_lock_by_key = {}, {}
 
--- One table for each lock: several parts of a call may concern the same lock, and share what was read.
+-- Keeps one table for each lock: several parts of a call may concern the same lock, and share the data that was read.
 local function fair_lock(lock, queue, timeouts, alive, channel)
   local fair = fair_lock_by_key[lock]
   if not fair then
@@ -237,7 +236,7 @@ local function fair_lock_at(key_at, channel)
   return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
 
--- The last step of a call: once for each lock, even if several parts of the call concern the lock.
+-- The last step of a call, made once for each lock, even if several parts of the call concern the lock.
 local function finish(now_ms)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then

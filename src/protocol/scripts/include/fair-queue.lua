@@ -5,14 +5,15 @@
 ]]
 --@include publish
 --@include fair-keys
--- How many heads are checked together for dead waiters, and how many times in one call. The next call continues.
+-- How many waiters at the head are checked together for signs of life, and how many such checks one call makes. The next call
+-- continues.
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 
--- Removes the first waiters from the queue. Removes them before it changes the other scores, because a full server accepts a
--- write that adds data only after a write that removes data.
+-- Removes the first waiters from the queue, before it changes the other scores: a full server accepts a write that adds data only after
+-- a write that removes data.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
-  -- The queue comes first: a waiter in the queue without a sign of life would be presumed alive.
+  -- Trims the queue first: a waiter in the queue without a sign of life would be presumed alive.
   redis.call("LTRIM", fair.queue, #first, -1)
   redis.call("ZREM", fair.timeouts, unpack(first))
   redis.call("ZREM", fair.alive, unpack(first))
@@ -24,7 +25,7 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get a new sign
+-- Called when signs of life were lost: their key was deleted, or restored from older data. Gives many waiters at the head a new sign
 -- together. If they got it one by one, each dead waiter would be granted the lock in turn.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
@@ -111,7 +112,7 @@ local function leave(fair, holder, found, now_ms, times)
   end
 end
 
--- Removes the head of the queue, which gets the lock. Returns false when the server refuses that.
+-- Removes the head of the queue, which gets the lock. Returns false when the server refuses the removal.
 local function leave_front(fair, now_ms, times)
   local head, second = front_of(fair)[1], front_of(fair)[2]
   local is_before_jvm = second and not is_ours(second)
@@ -119,7 +120,7 @@ local function leave_front(fair, now_ms, times)
   if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
     return false
   end
-  -- If a score stays, the next call that finds more scores than waiters removes it.
+  -- If the server refuses to remove the score, the next call that finds more scores than waiters removes it.
   redis.pcall("ZREM", fair.timeouts, head)
   redis.pcall("ZREM", fair.alive, head)
   queue_changed(fair)
@@ -133,7 +134,7 @@ local function leave_front(fair, now_ms, times)
   return true
 end
 
--- until_ms: until when a waiter of holdfast has the lock; 0: the waiter should ask.
+-- until_ms: the end of the grant to a waiter of holdfast; 0: the waiter should ask.
 local function tell(fair, waiter, until_ms)
   if is_ours(waiter) then
     local client_id, thread_id = client_and_thread(waiter)
@@ -150,7 +151,7 @@ local function pass_on(fair, now_ms, times)
   end
   if is_ours(head) and times.grant_ms > 0 then
     local grant_ms = milliseconds(times.grant_ms)
-    -- The lock is free, so the first PEXPIRE has no effect. It tests whether the server accepts an expiry of the grant.
+    -- The lock is free, so the first PEXPIRE has no effect. It only tests whether the server accepts an expiry for the grant.
     if
       type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
       or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
@@ -160,7 +161,7 @@ local function pass_on(fair, now_ms, times)
     redis.call("PEXPIRE", fair.lock, grant_ms)
     lock_changed(fair)
     if not leave_front(fair, now_ms, times) then
-      -- A head that stays in the queue would be granted the lock again and again.
+      -- If the head stayed in the queue, it would be granted the lock again and again.
       redis.pcall("DEL", fair.lock)
       return
     end

@@ -1,7 +1,7 @@
 --[[
-  leased-permits: the taken permits of a permit-expirable semaphore { permits, leases, channel }. The sorted set of leases has the
-  16 bytes of each permit's id, with the end of its lease in epoch milliseconds. Most calls first reclaim the permits with
-  expired leases; at most a fixed number at a time, so that the server is not held up.
+  leased-permits: the taken permits of a permit-expirable semaphore { permits, leases, channel }. The members of the
+  sorted set of leases are the 16 bytes of each permit's id; the score is the end of its lease in epoch milliseconds. Most calls
+  first reclaim the permits with expired leases, at most a fixed number at a time, so that the server is not held up.
 ]]
 --@include announce
 local PERMANENT = 922337203685477
@@ -51,13 +51,13 @@ local function count_expired(semaphore)
   return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
 
--- Makes permits with expired leases available again. Does not create a deleted semaphore.
+-- Makes permits with expired leases available again. Does not recreate a deleted semaphore.
 local function reclaim(semaphore)
   local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
   if number == 0 then
     return
   end
-  -- An empty range: tests whether the server accepts a removal, before the permits are counted.
+  -- The range is empty: this only tests whether the server accepts a removal, before the permits are counted.
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
   if count_of(semaphore.permits) then
     announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
@@ -65,7 +65,7 @@ local function reclaim(semaphore)
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 
--- Returns the server's error if it refuses. It refuses all permits or none.
+-- Records the leases. Returns the server's error if it refuses them, which it does for all permits or for none.
 local function lease(semaphore, ids, ends_ms)
   local reply = nil
   for _, id in ipairs(ids) do
@@ -82,9 +82,10 @@ local function prolong(semaphore, ids, ends_ms)
   end
 end
 
--- Gives back permits that have leases, and records the available number, or `number`. Returns the answer, and the result of `announce`.
+-- Gives back permits that have leases. Records the answer with `number`, or else the available number. Returns the answer, and the
+-- result of `announce`.
 local function give_back(semaphore, ids, request, status, number)
-  -- Tests whether the server accepts a removal, before the permits are counted. No permit has an empty id.
+  -- This only tests whether the server accepts a removal, before the permits are counted: no permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")
   local available = count_of(semaphore.permits)
   local total = available and available + #ids or 0

@@ -1,6 +1,6 @@
 --[[
-  let-end: set the TTL of a lock that the call has just written, or undo the write. Redis undoes nothing itself when it refuses a
-  command in the middle of a script, and a lock without a TTL would stay for ever.
+  let-end: set the TTL of a lock that the call has just written; if the server refuses the TTL, undo the write. Redis itself undoes nothing
+  when it refuses a command in the middle of a script, and a lock without a TTL would stay for ever.
   From Redis 7.0 on, the server tells whether its user may run a command. This is checked before a lock is written, because the
   user might also lack the right to undo the write.
 ]]
@@ -8,8 +8,8 @@ local function is_forbidden(command, key)
   return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
 end
 
--- After a write a full server refuses nothing, and PEXPIRE is a write. So it is sent only to make the call fail with the
--- refusal.
+-- Sends PEXPIRE only when it is forbidden, to make the call fail with that refusal. Otherwise PEXPIRE would be a write, and after a
+-- write a full server refuses nothing more.
 local function demand_end(key, ttl_ms)
   if is_forbidden("PEXPIRE", key) then
     redis.call("PEXPIRE", key, ttl_ms)
@@ -26,6 +26,6 @@ local function let_end(lock, ttl_ms, holder, count, is_new)
   elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
     redis.call("HDEL", lock, holder)
   end
-  -- Fails the call with the server's refusal.
+  -- The same command again fails the call with the server's refusal.
   redis.call("PEXPIRE", lock, ttl_ms)
 end

@@ -13,7 +13,7 @@ local function tell(other, message)
   return publish(channel .. ":" .. other, message)
 end
 
--- If the server refuses one of the writes, the lock stays free: without a TTL it would stay for ever.
+-- If the server refuses one of the two writes, the lock stays free: a grant without a TTL would stay for ever.
 local function held_for(other)
   local field = next_field(other)
   local fields = of_writers and { "mode", "write", field, "1" } or { field, "1" }
@@ -27,13 +27,13 @@ local function held_for(other)
   return true
 end
 
--- If that client was alone in the queue, the key and its TTL were deleted, so the TTL is set again.
+-- If the client that gets the lock was alone in the queue, its removal has deleted the key with its TTL, so the TTL is set again.
 local function mark_given()
   redis.pcall("ZADD", queue, GIVEN_SCORE, GIVEN)
   redis.pcall("PEXPIRE", queue, QUEUE_MS)
 end
 
--- Grants the lock to a polling client, which asks by itself.
+-- Grants the lock to a polling client, which asks without being told.
 local function give_to_claimant(claimant)
   redis.pcall("ZREM", queue, claimant)
   if not held_for(claimant) then
@@ -47,9 +47,9 @@ local function give_to_claimant(claimant)
   return true
 end
 
--- Grants the lock to the next waiting client for a while, and tells it to take it. Every second release only tells it, and
--- leaves the lock to the fastest client, so that clients outside the queue can also acquire it. A release after which the lock
--- is not free also only tells it. A client without a listener is absent.
+-- Grants the lock to the next waiting client for a while, and tells that client to take it. Every second release grants nothing: it
+-- tells the client to ask, and leaves the lock to the fastest one, so that clients outside the queue can also acquire it. A release
+-- after which the lock is not free also grants nothing. A client without a listener is absent, and is removed.
 local function give(is_free)
   local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
   local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
@@ -82,8 +82,8 @@ local function give(is_free)
   return false
 end
 
--- is_freed: the holder had the lock; is_free: the lock is free now; has_it(): whether the holder's client has it through another holder.
--- Returns "given" if the lock was granted to another client; "stands" if the client stays in the queue.
+-- is_freed: the holder had the lock; is_free: the lock is free now; has_it(): whether the holder's client has the lock through another
+-- holder. Returns "given" if the lock was granted to another client; "stands" if the client stays in the queue.
 local function look_into_queue(is_freed, is_free, has_it)
   -- A client that has the lock must look into the queue when it frees it, even if none of its own calls waits: other clients
   -- rely on that.
@@ -94,8 +94,8 @@ local function look_into_queue(is_freed, is_free, has_it)
   elseif place then
     redis.pcall("ZREM", queue, client)
   end
-  -- The first waiting client may have been told that the lock is free, or may have to watch a holder that does not look into
-  -- the queue. So the new first client asks.
+  -- The first waiting client asks when it is told that the lock is free, and watches a holder that does not look into the queue. If it
+  -- leaves, the new first client must ask instead.
   if is_freed then
     return give(is_free) and "given"
   elseif calls or place and place > 0 then

@@ -1,10 +1,10 @@
 --[[
-  permit-question: what happens to a line, `waiting`, of the queue of permit-queue.lua when it asks. waiting.way is "asks" for a client
-  that only leaves permits to lines that were told their turn; "stands" if it takes a place in the queue when it is refused; "stays"
-  if it also does so when it is granted its permits.
+  permit-question: what happens to a line, `waiting`, of the queue of permit-queue.lua when it asks for permits. waiting.way is "asks" if
+  the line takes no place, and only leaves permits to lines that were told their turn; "stands" if it takes a place in the queue when it is
+  refused; "stays" if it also takes one when its permits are granted.
 ]]
 --@include permit-queue
--- Sets how many permits must be left to earlier lines that were told their turn, and the number of these lines.
+-- Finds how many permits must be left to earlier lines that were told their turn, and the number of these lines.
 waiting.look_ahead = function()
   local lines
   waiting.told, lines = told_lines(waiting)
@@ -43,7 +43,8 @@ local function standing()
   return #lines_of(waiting, 1), 0
 end
 
--- The line was granted its permits, and `left` remain. If it had been told its turn, the line after it was told "next" then.
+-- The line was granted its permits, and `left` permits remain. If the line had been told its turn, the line after it was told "next" at
+-- that time.
 waiting.entered = function(left)
   local was_told = waiting.told[waiting.line]
   if waiting.place then
@@ -61,7 +62,8 @@ waiting.entered = function(left)
   return (standing())
 end
 
--- The line is refused. Returns its standing, and the milliseconds until it may get permits; more_ms: until there are more; -1: unknown.
+-- The line is refused. Returns its standing, and the milliseconds until it may get permits. more_ms: the milliseconds until more
+-- permits are available. -1: unknown.
 waiting.refused = function(available, more_ms)
   if waiting.told[waiting.line] then
     redis.pcall("ZREM", waiting.queue, TOLD .. waiting.line)

@@ -1,18 +1,19 @@
 --[[
   permit-queue: the queue of the clients that wait for permits of a semaphore { queue, saved, channel, counts_all, line }: a sorted
   set. A member "<client id>:<permits>" is a line: the calls of one client for that number of permits. Its score is its place, from 1 on.
-  No permit is ever reserved for a line: it is told its turn, and asks. "told:<client id>:<permits>" marks a line that was told; its score is
-  the time, in epoch milliseconds below 0: for TURN_MS the other lines leave it as many permits.
+  Permits are never reserved for a line: a line is told its turn, and then asks. A member "told:<client id>:<permits>" marks a line that was
+  told its turn; its score is the time of that, in negated epoch milliseconds. For TURN_MS after it, later lines leave enough permits for
+  the line.
   If the user has no rights to the key, or the key has another type, the queue counts as empty.
 ]]
 --@include announce
 local TURN_MS, TOLD = 1500, "told:"
 -- How many lines one call reads.
 local MOST_LINES = 100
--- The queue expires this long after the latest question of a waiting client. Each client asks far more often.
+-- The queue expires this long after a waiting client has last asked. Each client asks far more often.
 local QUEUE_MS = "600000"
 
--- Members that other kinds of queues may have left in the key have no such number.
+-- Other kinds of queues may have left members in the key, which have no number of permits.
 local function wanted_by(line)
   return tonumber(string.sub(line, 38)) or 2 ^ 53
 end
@@ -30,7 +31,7 @@ local function lines_of(waiting, most)
   return redis.pcall("ZRANGE", waiting.queue, "1", "+inf", "BYSCORE", "LIMIT", "0", milliseconds(most))
 end
 
--- The lines that were told their turn, and when. A line that has not asked in time is removed.
+-- The lines that were told their turn, with the times. A line that has not asked in time is removed.
 local function told_lines(waiting)
   local found, told, lines = redis.pcall("ZRANGE", waiting.queue, "-inf", "(0", "BYSCORE", "WITHSCORES"), {}, {}
   for i = 1, #found, 2 do
@@ -44,9 +45,9 @@ local function told_lines(waiting)
   return told, lines
 end
 
--- Tells as many of the first lines their turn as there are permits for, but never the asking line. A line without a listener is
--- removed. The first remaining line is told that it is next, if other lines were told their turn. is_first: the line became
--- first in another way, and is told so.
+-- Tells the first lines their turn, as many as the permits suffice for, but never the asking line. A line without a listener is
+-- removed. If any line was told its turn, the first line after these is told that it is next. is_first: the first line became first in
+-- another way, and is told so.
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
@@ -80,7 +81,7 @@ local function tell_waiting(waiting, available, is_first)
   return #lines
 end
 
--- From here on, each announcement also tells the first lines.
+-- After this, each `announce` of the call also tells the first lines.
 local function look_into(queue, saved, channel, counts_all)
   look = function(available)
     return tell_waiting({ queue = queue, saved = saved, channel = channel, counts_all = counts_all == "1" }, available)

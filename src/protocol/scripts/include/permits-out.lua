@@ -1,6 +1,6 @@
 --[[
-  permits-out: the state of a semaphore, read for tools. Any program may have written it: a string that is not a count may have any
-  length, and members of another length than an id are not permits.
+  permits-out: read the state of a semaphore for tools. Any program may have written this state: a string that is not a count may have any
+  length, and a member that does not have the length of an id is not a permit.
 ]]
 -- As in leased-permits: the lease end of a permanent permit.
 local PERMANENT = 922337203685477
@@ -19,7 +19,7 @@ local function hex(id)
   return digits
 end
 
--- As count_of of request.lua.
+-- Like count_of of request.lua, but does not read a long string.
 local function short_count_of(key)
   local length = redis.pcall("STRLEN", key)
   -- If the user may not use STRLEN, the length is unknown.

@@ -1,7 +1,7 @@
 --[[
   raise-ttl: make a key live at least this many milliseconds; never shorten its TTL.
-  A key without a TTL counts as the shortest, so that no lock outlives its holders. A repeat, which has nothing else to write,
-  always writes the TTL: WAIT counts only writes of its own connection, and on a new one this may be the only write.
+  A missing TTL counts as the shortest, so that no lock outlives its holders. A repeat, which has nothing else to write, always
+  writes the TTL: WAIT counts only writes of its own connection, and on a new connection this may be the only write.
 ]]
 local function raise_ttl(key, lease_ms, is_repeat)
   local ttl_ms = redis.call("PTTL", key)

@@ -1,7 +1,7 @@
 --[[
   read-write-holds: how long the readers of a read-write lock still hold it. Each of their holds has its own key,
-  "<prefix>:<holder>:rwlock_timeout:<index>", which lives as long as its lease. An unreasonable count is ignored beyond a limit:
-  it must not hold up the server.
+  "<prefix>:<holder>:rwlock_timeout:<index>", which lives as long as its lease. A hold count above a limit counts as the limit,
+  so that an unreasonable count does not hold up the server.
 ]]
 --@include write-field
 local MOST_HOLDS = 10000

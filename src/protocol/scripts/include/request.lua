@@ -1,10 +1,10 @@
 --[[
-  request: makes a call that changes a value without an owner take effect once, however many times it arrives. For each such value,
-  a client keeps a hash with a field for each of its requests, "<status>:<number>": the answer. A repeat gets the same
-  answer. A request is { requests, id, not_after_ms, memory_ms, settled }.
-  Redis undoes nothing when it refuses a command in the middle of a script, for example for a missing right. So the answer is
-  recorded first, and becomes "undone" if the effect is refused; or the effect comes first, and its own command undoes it if
-  the answer cannot be recorded.
+  request: let a call that changes a value without an owner take effect once, however many times the call arrives. For each such value,
+  a client has a hash of answers, with a field "<status>:<number>" for each of its requests. A repeat gets the stored answer.
+  A request is { requests, id, not_after_ms, memory_ms, settled }.
+  Redis undoes nothing when it refuses a command in the middle of a script, for example for a missing right. So a script records the
+  answer first, and replaces it by "undone" if the effect is refused; or it makes the change first, and takes it back by the same
+  command if the answer cannot be recorded.
 ]]
 --@include now-ms
 local UNDONE = "undone:0"
@@ -40,7 +40,7 @@ local function answer_of(request)
   return { status, number }
 end
 
--- Answers that cannot be deleted expire with the hash.
+-- If the server refuses to delete an answer, the answer expires with the hash.
 local function forget_settled(request)
   for id in string.gmatch(request.settled, "%d+") do
     redis.pcall("HDEL", request.requests, id)
@@ -48,7 +48,7 @@ local function forget_settled(request)
 end
 
 local function even_when_full(request)
-  -- A full server refuses to add data unless the script has already written.
+  -- This write comes first, because a full server refuses to add data unless the script has already written.
   redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 
@@ -56,7 +56,7 @@ local function was_refused(reply)
   return type(reply) == "table" and reply.err ~= nil
 end
 
--- Returns nil if the server refuses it.
+-- Records an answer. Returns nil if the server refuses to store it.
 local function try_record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
   local text = answer[1] .. ":" .. answer[2]
@@ -70,15 +70,16 @@ local function try_record(request, status, number)
   return answer
 end
 
--- Also records that nothing was done: a late copy of the request may find another state, and would then have an effect.
+-- Also records an answer that says that nothing was done: otherwise a late copy of the request might find another state, and have an
+-- effect.
 local function record(request, status, number)
-  -- The call fails with the server's error.
+  -- If the answer is refused, the same commands again fail the call with the server's error.
   return try_record(request, status, number)
     or redis.call("PEXPIRE", request.requests, request.memory_ms)
       and redis.call("HSET", request.requests, request.id, UNDONE)
 end
 
--- Whether the effect of a recorded request is refused: then the request counts as not arrived.
+-- Whether the server has refused the effect of a recorded request. If so, the request counts as not arrived.
 local function is_undone(request, reply)
   if not was_refused(reply) then
     return false

@@ -1,7 +1,7 @@
 --[[
   saved-permits: permits that are saved up for one waiter of holdfast that needs several at once and has waited for long.
-  The key has the owner, the number and the start: "<owner>:<permits>:<epoch milliseconds>". After a turn, however it ended,
-  nothing is saved up for as long again, at least a second: "-:0:…".
+  The key has the owner, the number and the start: "<owner>:<permits>:<epoch milliseconds>". When the saving has ended, for any
+  reason, the key becomes "-:0:…": nothing is saved up for as long as the saving took, and for at least a second.
 ]]
 local function saved_for(saved)
   local record = redis.call("GET", saved)

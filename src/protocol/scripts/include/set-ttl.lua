@@ -1,7 +1,7 @@
 --[[
-  set-ttl: set the TTL of a lock, longer or shorter than before. Returns whether it now expires so much sooner that its waiters must
-  be told: they sleep for the TTL that they have seen, and an expiry is not published. Small differences, as between two entries of one
-  holder or by a command's travel time, are not told: waiters then sleep a hundredth of the lease longer.
+  set-ttl: set the TTL of a lock, longer or shorter than before. Returns whether the lock now expires so much sooner that its waiters
+  must be told: waiters sleep for the TTL that they have seen, and Redis publishes no message at an expiry. Waiters are not told of small
+  differences, such as the time between two entries of one holder: they then sleep about a hundredth of the lease too long.
 ]]
 local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
 

@@ -1,19 +1,19 @@
 --[[
-  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by place, a number from 1 on. A member that has the
-  lock and does not wait has the score HAS_IT. Every client in the queue looks into it when it frees the lock. The member "given" marks
-  that the latest release has granted the lock; no client id looks like it. A polling client hears of no turn, so it is not among the
-  waiting ones: its score is below -POLLS, and CLAIMS once all that came before it had their turn.
+  waiting: the queue of the clients that wait for a lock: a sorted set of client ids by place, a number from 1 on. A client that has the
+  lock and does not wait has the score HAS_IT. Every client in the queue looks into the queue when it frees the lock. The member "given"
+  marks that the latest release has granted the lock; no client id looks like it. A polling client gets no message about its turn, so it
+  does not count as waiting: its score is below -POLLS, and becomes CLAIMS once all clients that came before it have had their turn.
   If the user has no rights to the key, or the key has another type, the queue counts as empty.
   The script defines: of_writers, whether these clients wait for the write lock of a read-write lock.
 ]]
 local HAS_IT, GIVEN, GIVEN_SCORE = "-1", "given", "-2"
 local CLAIMS, POLLS = "-3", 10
--- How long a lock is granted to a client: by then it has taken the lock, or others may.
+-- How long a lock is granted to a client: if the client has not taken the lock by then, others may.
 local GIVEN_MS = "1500"
--- How many absent clients one call passes over.
+-- How many absent clients one call removes at most.
 local MOST_GIVEN = 100
 
--- The queue expires this long after the latest question of a waiting client. Each client asks far more often.
+-- The queue expires this long after a waiting client has last asked. Each client asks far more often.
 local QUEUE_MS = "600000"
 
 -- Client ids are UUIDs.

@@ -111,7 +111,7 @@ export const countDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/synchronizers/count-down-latch.ts",
-        find: "for (const waiter of waiters) waiter.serve();\n    // What came meanwhile asks at once.\n    this.line?.wake();",
+        find: "for (const waiter of waiters) waiter.serve();\n    // Calls that came meanwhile ask at once.\n    this.line?.wake();",
         replace: "waiters[0]?.serve();",
       },
     ],
