@@ -14,8 +14,9 @@ import { root, tallies } from "./tiers.mjs";
 
 /** On it the simulator is twice as fast as on Node 20, and its histories are the same: test:nodes compares them. */
 const SIMULATED_ON = 26;
-/** The tiers after it mostly wait: it plays beside them, with what they leave of the processor. */
-const BESIDE_OTHERS = "simulate";
+const SIMULATOR = "simulate";
+/** These gates run beside the gates that follow them, which mostly wait. The tests of the page mostly wait as well, for the browser. */
+const BESIDE_OTHERS = new Set([SIMULATOR, "test:page"]);
 /** In characters: the report of one violation. */
 const LAST_WORDS = 6_000;
 
@@ -43,11 +44,11 @@ const gates = process.argv.includes("--all")
       ["test:nest"],
       ["test:telemetry"],
       ["test:examples", "--", "nestjs"],
+      ["test:page"],
       ["test:topologies"],
       // The oldest and the newest; each gate before has Redis 7.0. All suites on all of them take six times as long.
       ["test:servers", ...onOthers, "--suite", "conformance", "--suite", "kinds"],
       ["test:neighbours", "--", "--if-possible"],
-      ["test:page"],
       ["site"],
       ["test:long"],
       ["test:interop", "--", "--if-possible"],
@@ -68,7 +69,7 @@ const lastWords = [];
 /** @type {Promise<void>[]} */
 const beside = [];
 for (const gate of gates) {
-  if (gate[0] === BESIDE_OTHERS) beside.push(passes(gate, { quiet: true }));
+  if (BESIDE_OTHERS.has(gate[0] ?? "")) beside.push(passes(gate, { quiet: true }));
   else await passes(gate);
 }
 await Promise.all(beside);
@@ -85,7 +86,7 @@ process.exitCode = failed.length === 0 ? 0 : 1;
  * Runs a gate to its end, and notes it if it fails.
  *
  * @param {readonly string[]} gate
- * @param {{ quiet?: boolean }} [options] quiet: what it prints comes at its end, and it leaves the processor to others
+ * @param {{ quiet?: boolean }} [options] quiet: its output is printed at its end
  */
 async function passes(gate, { quiet = false } = {}) {
   const name = `npm run ${gate.join(" ")}`;
@@ -93,7 +94,8 @@ async function passes(gate, { quiet = false } = {}) {
   if (!quiet) console.log(title);
   const startMs = performance.now();
   const run = ["npm", "run", "--silent", ...gate];
-  const [command = "", ...args] = quiet ? ["nice", ...run] : run;
+  // The simulator always has work: it takes the processor time that others leave.
+  const [command = "", ...args] = gate[0] === SIMULATOR ? ["nice", ...run] : run;
   const { ok, output } = await runCommand(command, args, {
     env: { ...(await environmentOf(gate)), HOLDFAST_FAILURES: failures },
     quiet,
@@ -107,11 +109,11 @@ async function passes(gate, { quiet = false } = {}) {
 }
 
 /**
- * Where that release can not be had, the one at hand simulates.
+ * Without that release, the simulator runs on the release at hand.
  *
  * @param {readonly string[]} gate
  */
 async function environmentOf([script]) {
-  if (script !== BESIDE_OTHERS) return process.env;
+  if (script !== SIMULATOR) return process.env;
   return installedNode(SIMULATED_ON).then(withNode, () => process.env);
 }
