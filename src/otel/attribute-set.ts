@@ -1,8 +1,8 @@
 import type { Attributes } from "@opentelemetry/api";
 
 /**
- * Attributes that many measurements share. They are created once and frozen, and so are the sets with one attribute more: copying them for
- * each measurement would take longer than recording it.
+ * Attributes that many measurements share. Each set is created once, frozen and kept, also the sets with one more attribute: to copy
+ * attributes for each measurement would take longer than to record it.
  */
 export class AttributeSet {
   readonly attributes: Attributes;
@@ -14,7 +14,7 @@ export class AttributeSet {
   }
 
   /**
-   * These attributes and another.
+   * The set with one more attribute.
    * @param name always the same for this set
    * @param value one of a few values, because each is kept
    */

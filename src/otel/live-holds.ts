@@ -5,7 +5,7 @@ interface LiveHold {
   readonly series: Series;
   /** The time of its first hold, on the monotonic clock. */
   readonly startMs: number;
-  /** How many holds it has. */
+  /** How many holds the thread has on the lock. */
   count: number;
 }
 
