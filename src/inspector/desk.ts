@@ -64,7 +64,7 @@ export class Desk {
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
     if (isResponse(by)) return by;
-    // A refusal would show that the page exists.
+    // Not a refusal, which would show that the page exists.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
   }
@@ -148,7 +148,7 @@ export class Desk {
     return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
   }
 
-  /** @returns why this request may not change anything; undefined if it may */
+  /** @returns a refusal if this request may not change anything; otherwise undefined */
   #mayChange({ request, by }: Omit<AdmittedRequest, "query">, header: string): Answer | undefined {
     const { origin: named } = this.#settings;
     const origin = named ?? new URL(request.url).origin;

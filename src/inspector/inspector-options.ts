@@ -29,7 +29,7 @@ export interface InspectorOptions {
   readonly clock?: Clock;
 }
 
-/** The same with every default filled in. */
+/** The options with every default filled in. */
 export interface InspectorSettings {
   readonly authorize: Authorize;
   readonly title: string;
