@@ -156,7 +156,7 @@ export class Desk {
     if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
-        `the request does not come from a page of ${origin}, the origin that the option origin or the header Host names`,
+        `the request does not come from a page of ${origin}, which is the origin that the option origin or the header Host names`,
       );
     // A form of another page cannot send this header.
     if (!request.headers.has(header)) return refusal(400, `the header ${header} is missing`);

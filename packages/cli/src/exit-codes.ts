@@ -12,7 +12,7 @@ export const exitCodes = {
   wrongType: 65,
   /** Redis can not be reached, or refuses. */
   unavailable: 69,
-  /** A bug of ours. */
+  /** A bug of holdfast. */
   software: 70,
   /** The results could not be written to stdout. */
   notWritten: 74,

@@ -87,7 +87,7 @@ function widthFor({ columns = WIDEST }: Output): number {
   return Math.min(columns, WIDEST);
 }
 
-/** The same for programs. */
+/** The results in the form of `--json`. */
 export function jsonOf(server: string, results: readonly Result[]): object {
   const checks = results.flatMap(({ id, findings, moot }) =>
     moot === undefined

@@ -13,7 +13,7 @@ export interface AskableSources {
   readonly sources: readonly LockSource[];
   /** The sources that are not asked, and the missing right: a line for each. */
   readonly missing: readonly string[];
-  /** The basis of the looks: without presence, locks are shown without details about their clients. */
+  /** Reads the locks. If the user may not read presence, it returns them without details about their clients. */
   readonly finder: Finder;
 }
 
@@ -21,8 +21,8 @@ export interface AskableSources {
 const NO_NAME = "";
 
 /**
- * Tries which of the sources the user has a right to.
- * @param finder on the same connection
+ * Tries out which of the sources the user may read.
+ * @param finder the client to try them with
  * @throws errors of `fleet` and `locks` for any other reason
  */
 export async function askableSources(
@@ -70,7 +70,7 @@ async function askChannels(finder: Finder): Promise<void> {
   for await (const _ of finder.locks({ sources: ["channels"], match: NO_NAME, limit: 1 })) return;
 }
 
-/** For a user who may not read presence. */
+/** A finder for a user who may not read presence. */
 function withoutPresence(finder: Finder): Finder {
   return {
     locks: (options) => finder.locks(options),

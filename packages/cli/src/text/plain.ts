@@ -8,7 +8,7 @@ export function plain(text: string): string {
   return text.replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Controls, line and paragraph ends, marks of direction and joins, halves of characters, and invisible letters. */
+/** Control characters, line and paragraph ends, marks of direction, joiners, halves of surrogate pairs, and invisible letters. */
 export const hidden: RegExp =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/gu;
 

@@ -6,7 +6,7 @@ import { type Check, type Finding, ok, skip, warn } from "../check.js";
 const doc = "docs/guide/presence.md#there-gone-and-unknown";
 const MOST_NAMED = 5;
 
-/** The reports of the programs about themselves. */
+/** Whether the programs report themselves, and what the reports say. */
 export const fleet: Check = {
   id: "fleet",
   async look({ holdfast, settings: { group } }) {
