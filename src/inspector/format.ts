@@ -4,11 +4,17 @@ import type { LockChange, LockFlag } from "../watch/index.js";
 /**
  * The messages between the inspector's page and its server. All of them are JSON, and may contain text that strangers wrote.
  *
- * Queries of GET: none (the page), `?asset=<name>`, `?me`, `?lock=<key>`, and `?feed` or `?snapshot`, each with `&match=<glob on names>`,
- * `&sort=waiting|age|name` (default: waiting, then age) and `&only=waited,stale,jvm` (locks with all of these properties). Queries of POST:
- * `?free=<key>` with `&reason=<text>` and the header `holdfast-seen: <digest>`; `?release=<key>` with the same and the header
- * `holdfast-permits: <id>,…`, 100 at most; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while one runs. A failure is
- * answered by a {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
+ * Queries of GET:
+ * - none: the page; `?asset=<name>`; `?me`; `?lock=<key>`
+ * - `?feed` or `?snapshot`, each with `&match=<glob on names>`, `&sort=waiting|age|name` (default: waiting, then age) and
+ *   `&only=waited,stale,jvm` (locks with all of these properties)
+ *
+ * Queries of POST:
+ * - `?free=<key>` with `&reason=<text>` and the header `holdfast-seen: <digest>`
+ * - `?release=<key>` with `&reason=<text>` and the header `holdfast-permits: <id>,…`, at most 100 ids
+ * - `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while a scan runs
+ *
+ * A failure is answered by a {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
  *
  * Ages and TTLs are those at the moment `atMs` of their message, on the server's clock. A row is sent again only when it has changed. Ages
  * that grow, TTLs that fall, and further beats of a present client are not changes.
@@ -165,7 +171,7 @@ export interface LockDetail {
   readonly permits?: readonly TakenPermit[] | null;
   /** The shell line that frees the lock as shown, or gives back the permits of clients that are gone; null if there is none. */
   readonly unlock: string | null;
-  /** The latest changes of the lock that looks have seen, the newest first. */
+  /** The latest changes of the lock that the server has noticed, the newest first. */
   readonly changes: readonly {
     readonly atMs: number;
     readonly type: LockChange["type"] | "forced";

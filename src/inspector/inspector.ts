@@ -4,7 +4,7 @@ import { Desk } from "./desk.js";
 import { answerFetch, answerNode } from "./doors.js";
 import { type InspectorOptions, inspectorSettings } from "./inspector-options.js";
 
-/** A page that shows locks. It uses one URL alone: mount it at any path. */
+/** A page that shows locks. It needs only one URL: mount it at any path. */
 export interface Inspector {
   /**
    * Answers a request of Hono, Bun, Deno or Next.

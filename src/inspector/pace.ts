@@ -10,7 +10,7 @@ export interface Load {
 const LOCKS_A_COMMAND = 100;
 /** Clients whose reports one command reads. */
 const CLIENTS_A_COMMAND = 100;
-/** Clients whose ids one command reads. It reads a page of a thousand, but the first id is the last of the previous page. */
+/** Clients whose ids one command reads. The command reads a page of a thousand ids, the first of which is the last of the previous page. */
 const IDS_A_COMMAND = 999;
 /** In a small fleet, where a look takes six commands, a look may start about every second. */
 const LEAST_COMMANDS_A_SECOND = 5;

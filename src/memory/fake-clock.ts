@@ -11,7 +11,7 @@ const DEFAULT_EPOCH_MS = 1_795_132_800_000;
 /** Differs from 0 and from the wall clock, so that tests notice a missing reading, or a reading of the wrong clock. */
 const MONOTONIC_START_MS = 60_000;
 
-/** Work has settled after this many turns of the event loop without a timer of this clock: a test may use `setImmediate` in between. */
+/** Work has settled after this many turns of the event loop without a timer of this clock. A test may use `setImmediate` in between. */
 const QUIET_TURNS = 3;
 
 /** Work that is not finished after this many turns counts as endless. */

@@ -29,7 +29,7 @@ const EXACT_DIGITS = 60;
 /** Like `toExponential`, but a tie goes to the even digit, as in C. */
 function exponentialText(number: number, digits: number): string {
   const exact = number.toExponential(EXACT_DIGITS);
-  // The point takes one of the positions.
+  // `exact` contains the point, so the digits after the kept ones begin here.
   const isTie = /^50*e/.test(exact.slice(digits + 1));
   const isEven = "02468".includes(exact.charAt(digits));
   return isTie && isEven

@@ -1,8 +1,8 @@
 import type { Attributes } from "@opentelemetry/api";
 
 /**
- * Attributes that many measurements share. Each set is created once, frozen and kept, also the sets with one more attribute: to copy
- * attributes for each measurement would take longer than to record it.
+ * Attributes that many measurements share. Each set is created once, frozen and kept. So are the sets with one more attribute, because to
+ * copy attributes takes longer than to record a measurement.
  */
 export class AttributeSet {
   readonly attributes: Attributes;

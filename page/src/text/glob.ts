@@ -1,6 +1,6 @@
 /**
  * A test for the text in the filter: a glob with `*`, `?`, `[a-z]` and `\`, as on the server. A text without these characters may be
- * anywhere in a name. The test takes at most time in proportion to the length of the name times the length of the pattern.
+ * anywhere in a name. The time of the test grows at most with the length of the name times the length of the pattern.
  */
 export function nameFilter(typed: string): (name: string) => boolean {
   if (typed === "") return () => true;

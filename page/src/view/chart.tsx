@@ -62,7 +62,7 @@ function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
   for (const point of history) {
     const second = point.atMs / 1_000;
     const before = times.at(-1);
-    // While no page was open, nothing was measured: so no line is drawn across the gap.
+    // While no page was open, nothing was measured, so no line is drawn across the gap.
     if (before !== undefined && second - before > GAP_SECONDS) {
       times.push(before + 1);
       values.push(null);

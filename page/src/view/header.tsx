@@ -57,7 +57,7 @@ export function Header({ view, route, unseen, openHelp }: HeaderProps) {
   );
 }
 
-/** A button, as the fragment of the address is the route. */
+/** A button calls this, not a link: the fragment of the address is the route. */
 function skip(): void {
   document.getElementById("content")?.focus();
 }

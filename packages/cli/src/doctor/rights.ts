@@ -1,6 +1,6 @@
 /** A right that the ACL line of docs/guide/servers.md gives. */
 export interface Right {
-  /** As ACLs call it. */
+  /** The name of the right in ACLs. */
   readonly name: string;
   /**
    * A call that tests whether the command is allowed. It changes only the key of the check. Undefined if the test would change the

@@ -42,7 +42,7 @@ export class NotKnown extends Error {
 /** How long a server may take to answer one command. */
 const ANSWER_WITHIN_MS = 5_000;
 
-/** What the checks look at. */
+/** The servers and the settings that the checks look at. */
 export class Scene implements Expectations {
   readonly holdfast: Holdfast;
   readonly redis: Redis | Cluster;
@@ -101,7 +101,7 @@ export class Scene implements Expectations {
     });
   }
 
-  /** Whether it is a cluster, according to the URL. */
+  /** Whether the URL names a cluster. */
   get isCluster(): boolean {
     return this.target.kind === "cluster";
   }

@@ -51,8 +51,8 @@ export async function acquire(
 }
 
 /**
- * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage of up to the TTL. After
- * that time another holder has lost the lock as well.
+ * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage of up to the TTL, as the
+ * hold of a running command would. A longer outage ends both.
  */
 async function throughOutages(
   lock: Lock,

@@ -23,7 +23,7 @@ export interface Report {
   readonly waitedMs: number;
   readonly heldMs: number | null;
   readonly child: Ending | null;
-  /** The reason of a loss, as a fixed word, or of a failure, as a message; null if there was neither. */
+  /** A word for the reason of a loss, the name of a signal that ended the wait, or a message about a failure; null without these. */
   readonly reason: string | null;
 }
 

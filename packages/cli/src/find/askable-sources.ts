@@ -23,7 +23,7 @@ const NO_NAME = "";
 /**
  * Tries out which of the sources the user may read.
  * @param finder the client to try them with
- * @throws errors of `fleet` and `locks` for any other reason
+ * @throws errors of `fleet` and `locks` other than a missing right
  */
 export async function askableSources(
   finder: Finder,
@@ -33,7 +33,7 @@ export async function askableSources(
   const tries: Readonly<Record<LockSource, () => Promise<unknown>>> = {
     presence: () => finder.fleet({ group }),
     channels: () => askChannels(finder),
-    // A requested source is tried in any case: a missing right makes the search fail.
+    // Not tried out: if the right to scan is missing, the search itself fails.
     scan: async () => undefined,
   };
   const rights: Readonly<Record<LockSource, string>> = {

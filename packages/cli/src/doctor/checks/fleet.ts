@@ -17,7 +17,7 @@ export const fleet: Check = {
       return [];
     } catch (error) {
       if (!lacksRight(error)) throw error;
-      return [skip(`no right to read presence: it takes ~holdfast_client*:{${group}}*`)];
+      return [skip(`no right to read presence: it needs ~holdfast_client*:{${group}}*`)];
     }
   },
 };

@@ -120,7 +120,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     findings.push(
       fail(`the user ${user} has no right to ${keys.join(" ")}, where NAME is ${name}`, {
         why: "Besides its own key, a lock has other keys and a channel, all named after it.",
-        wanted: `If its locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
+        wanted: `If the user's locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
         doc,
       }),
     );
