@@ -198,7 +198,7 @@ function asset(name: string, request: Request): Answer {
   const takesGzip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
   const headers = {
     "content-type": found.type,
-    // The name of an asset contains its digest. A proxy must not keep it, because not every user may see it.
+    // The name of an asset contains its digest. A proxy must not keep the asset, because not every user may see it.
     "cache-control": isPage ? "no-store" : "private, max-age=31536000, immutable",
     vary: "accept-encoding",
     ...(takesGzip ? { "content-encoding": "gzip" } : {}),

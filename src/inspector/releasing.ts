@@ -40,7 +40,7 @@ export class Releasing {
   /** @throws TooMany, NotToBeFreed, NotLookedAt, the errors of `forceRelease` */
   async release({ key, ids, reason, by }: ReleaseOrder): Promise<Freed> {
     this.#deeds.allow(by);
-    // The picture may lose a holder while the command is under way.
+    // Read now, because the picture may lose the holder while the command is under way.
     const deed = this.#deedOf(key, ids);
     const state = await lookAgain(this.#holdfast, this.#picture, key);
     if (state.kind === "none") return { outcome: "absent", now: null };

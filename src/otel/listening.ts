@@ -51,7 +51,7 @@ export function neverThrowing<T>(what: string, handle: (value: T) => void): (val
   };
 }
 
-/** A logger of the program may throw as well. */
+/** Never throws, although a logger of the program may. */
 export function tellFailure(what: string, error: unknown): void {
   try {
     diag.error(`holdfast/otel: ${what} failed; this is reported only once`, error);

@@ -51,7 +51,7 @@ class OpenSpans {
   }
 }
 
-/** A thread may hold several locks, and the holder has no space in it. */
+/** Names the thread and the lock, because a thread may hold several locks. The holder contains no space. */
 function idOf({ name, holder }: HeldBody): string {
   return `${holder} ${name}`;
 }

@@ -185,7 +185,7 @@ function flagsOf(
   return flags;
 }
 
-/** Kinds whose key has no TTL by nature: it stays when all permits are back. */
+/** Kinds whose key has no TTL by nature: the key stays when all permits are back. */
 const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
   "semaphore",
   "permit-expirable-semaphore",
@@ -219,7 +219,7 @@ function holdName(key: string, holder: string): string {
   return JSON.stringify([key, holder]);
 }
 
-/** In a small fleet a few processes end together, for example with their machine. */
+/** In a small fleet, fewer processes than this may end together for another reason, for example with their machine. */
 const MANY = 3;
 
 /**

@@ -36,7 +36,7 @@ export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
     try {
       localStorage.setItem(STORED, isOn ? "on" : "off");
     } catch {
-      // The choice then lasts only as long as the page is open.
+      // Without storage, the choice lasts only as long as the page is open.
     }
   };
   return { areOn, set };

@@ -56,7 +56,7 @@ export async function connect(
 /** Like {@link connect}, but without waiting: the client tries for ever to connect, and calls of holdfast fail meanwhile. */
 export function connectInTime(settings: ConnectionSettings, options: HoldfastOptions = {}): Connection {
   const redis = makeRedis(settings);
-  // holdfast reports why a command has failed.
+  // The errors are ignored, because holdfast reports why a command has failed.
   redis.on("error", () => undefined);
   redis.connect().catch(() => undefined);
   return connectionOver(redis, settings, options);
