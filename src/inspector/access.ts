@@ -6,19 +6,19 @@ export type Role = "none" | "read" | "operate";
 /** The answer of `authorize`. */
 export interface Access {
   readonly role: Role;
-  /** Names the person in events and log lines. The limits of viewers and frees count by it. */
+  /** Names the person in events and log lines. Open pages and forced frees are limited for each actor. */
   readonly actor?: string;
   /**
-   * True: the request has a secret header, such as `Authorization: Bearer`, that browsers never add to a request of another page. A free
-   * then needs no `Sec-Fetch-Site` or `Origin`, which command lines do not send. Default: false.
+   * True: the request has a secret header, such as `Authorization: Bearer`, that browsers never add to a request of another page. A forced
+   * free then needs no `Sec-Fetch-Site` or `Origin`, which command-line clients do not send. Default: false.
    */
   readonly byToken?: boolean;
 }
 
 /**
- * Decides about a request.
+ * Decides what the sender of a request may do.
  * @param native the framework's request, with its data about the user
- * @returns the access, or a response to send unchanged: a redirect to the login
+ * @returns the access, or a response to send unchanged, such as a redirect to the login
  */
 export type Authorize = (request: Request, native: unknown) => Access | Response | Promise<Access | Response>;
 
@@ -49,7 +49,7 @@ export async function admit(
   }
 }
 
-/** Where browsers see the page: by the option `origin`, else by `Host`. */
+/** The origin at which browsers see the page: from the option `origin`, or else from the header `Host`. */
 export interface PageOrigin {
   readonly origin: string;
   readonly isNamed: boolean;
@@ -57,9 +57,9 @@ export interface PageOrigin {
 
 /**
  * Whether a request that changes something comes from the page itself. On https and localhost, browsers name the relation of the sending
- * page in `Sec-Fetch-Site`. Elsewhere `Origin` must be the page's origin. Both must agree. But a proxy may have rewritten `Host`, so an
- * `Origin` is surely foreign only if the option `origin` names the right origin. A request without both headers does not come from a
- * present browser, and only a token proves it.
+ * page in `Sec-Fetch-Site`. Elsewhere `Origin` must be the page's origin. If a request has both headers, both are checked. But a proxy may
+ * have rewritten `Host`, so a different `Origin` is refused only if the option `origin` names the right one. Current browsers send at least
+ * one of the headers: a request without them needs a token.
  */
 export function isOfPage(headers: Headers, page: PageOrigin, { byToken }: Admitted): boolean {
   const site = headers.get("sec-fetch-site");

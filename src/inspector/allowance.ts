@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 
 const MINUTE_MS = 60_000;
 
-/** How often something may be done in a minute, by one actor and in total. Requests without an actor count together as one actor. */
+/** Limits how often an action may be done in a minute, by one actor and in total. Requests without an actor count together as one actor. */
 export class Allowance {
   readonly #clock: Clock;
   readonly #ofOne: number;
@@ -15,7 +15,7 @@ export class Allowance {
     this.#inAll = inAll;
   }
 
-  /** @returns whether it may be done; if so, counts it */
+  /** @returns whether the action may be done now; then it is counted */
   take(actor: string | null): boolean {
     const nowMs = this.#clock.monotonicMs();
     const recent = this.#taken.filter(({ atMs }) => nowMs - atMs < MINUTE_MS);

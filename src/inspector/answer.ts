@@ -11,7 +11,7 @@ export interface Sink {
   cut(): void;
 }
 
-/** How to answer a request, for each of the two doors. */
+/** The answer to a request, in a form that both doors can send. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,12 +20,15 @@ export interface Answer {
   readonly feed?: (sink: Sink) => () => void;
 }
 
-/** Recognises a response by its body, also a response of another realm or library. */
+/** Recognises a response by its method `arrayBuffer`, so that responses of another realm or library count too. */
 export function isResponse(value: object | undefined): value is Response {
   return value !== undefined && "arrayBuffer" in value;
 }
 
-/** The page loads all scripts and styles from its own server, has no inline code, and must not be framed. Text never becomes code. */
+/**
+ * The page loads all scripts and styles from its own server, has no inline code, and must not be framed. Browsers refuse to run text as
+ * code.
+ */
 const SECURITY: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -49,15 +52,16 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
 }
 
 /**
- * Separates this page from the pages that have opened it. Browsers obey this header only if the connection is secure, and complain about it
- * otherwise: on plain http to another machine. Only then they omit `Sec-Fetch-Site`, and behind a proxy no other sign shows it.
+ * Separates this page from the pages that have opened it, by a header that browsers obey only on https and localhost. On plain http to
+ * another machine they log a complaint about the header, so it is left out. There they also omit `Sec-Fetch-Site`, which behind a proxy is
+ * the only sign of a secure connection.
  */
 export function apart(to: Answer, { url, headers }: Request): Answer {
   const isHeeded = url.startsWith("https:") || headers.has("sec-fetch-site");
   return isHeeded ? { ...to, headers: { "cross-origin-opener-policy": "same-origin", ...to.headers } } : to;
 }
 
-/** The error, for the page to show. */
+/** The answer to a refused request, with a reason that the page shows. */
 export function refusal(
   status: number,
   error: string,

@@ -33,12 +33,12 @@ const PING_MS = 15_000;
 const ASKED_EACH_MS = 60_000;
 /** A page with this many unread bytes reads too slowly: its feed is ended, and the page connects again. */
 const MOST_UNREAD = 4_194_304;
-/** Of one actor. */
+/** The most open pages of one actor. */
 const MOST_OWN = 10;
-/** How long the poll goes on for a page that asks only now and then. */
+/** How long polling goes on after a single request, for pages that send such requests now and then. */
 const LINGER_MS = 10_000;
 
-/** The open pages. While there are any, one poll looks at the locks for all of them. */
+/** The open pages. While a page is open, one poll looks at the locks for all open pages. */
 export class Audience {
   readonly #settings: InspectorSettings;
   readonly #picture: Picture;
@@ -67,7 +67,7 @@ export class Audience {
     return this.#isClosed;
   }
 
-  /** Is called when the last page has left. */
+  /** Registers a function that is called when the last page has left. */
   onLeft(left: () => void): void {
     this.#whenLeft = left;
   }
@@ -92,7 +92,7 @@ export class Audience {
     return () => this.#leave(viewer);
   }
 
-  /** Resolves when the picture is up to date, or says why it cannot be. */
+  /** Resolves when a look has brought the picture up to date, or has failed. */
   async glance(): Promise<void> {
     this.#lingering?.cancel();
     const { clock, refreshMs } = this.#settings;
@@ -240,7 +240,7 @@ export class Audience {
   }
 }
 
-/** An answer without the requested data. */
+/** The message of an error, from the server's name on: the text before it would only name the request. */
 function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   const { message } = error;

@@ -5,22 +5,22 @@ import type { FeedEvent } from "./format.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import type { Picture } from "./picture.js";
 
-/** A lock or permits that were taken by force. */
+/** A lock that was freed by force, or permits that were given back by force. */
 export interface Deed {
   readonly key: string;
   readonly name: string;
-  /** The former holder, for people. */
+  /** The former holder, as text for people. */
   readonly holder: string;
   /** The stored holders, or the ids of the permits. */
   readonly holders: readonly string[];
   /** How many permits. Absent for a lock. */
   readonly permits?: number;
-  /** The deed, for the changes of the lock and, with its key, for the log. */
+  /** The deed as text: `did` for the changes of the lock; `logged`, with the key of the lock, for the log. */
   readonly did: string;
   readonly logged: string;
 }
 
-/** On whose order, and why. */
+/** The user behind a deed, and the reason that the user gave. */
 export interface Why {
   readonly reason: string;
   readonly by: Admitted;
@@ -36,7 +36,7 @@ export class Deeds {
   readonly #log: InspectorSettings["log"];
   readonly #tell: (event: FeedEvent) => void;
 
-  /** @param tell is called with the event of each */
+  /** @param tell is called with the event of each forced free */
   constructor({ clock, log }: InspectorSettings, picture: Picture, tell: (event: FeedEvent) => void) {
     this.#picture = picture;
     this.#allowance = new Allowance(clock, FREES_OF_ONE, FREES_IN_ALL);
@@ -72,7 +72,7 @@ export class Deeds {
     this.#tell(event);
   }
 
-  /** The deed is not undone if the program's function fails to log it. The page then reports the failure. */
+  /** If the program's function fails to log a deed, the deed is not undone. The page then reports the failure. */
   #write({ key, name }: Pick<Deed, "key" | "name">, line: string): void {
     const failed = (error: unknown) => {
       const text = `the log line about it was not written: ${String(error)}`;

@@ -4,5 +4,5 @@ export class NotToBeFreed extends Error {}
 /** The lock could not be read, so nothing was done. */
 export class NotLookedAt extends Error {}
 
-/** More locks are freed than a person would free at a page. */
+/** More locks were freed in a minute than a person would free by hand. */
 export class TooMany extends Error {}

@@ -64,7 +64,7 @@ export class Desk {
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
     if (isResponse(by)) return by;
-    // A refusal would show that the page exists.
+    // Not a refusal, which would show that the page exists.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
   }
@@ -148,7 +148,7 @@ export class Desk {
     return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
   }
 
-  /** @returns why this request may not change anything; undefined if it may */
+  /** @returns a refusal if this request may not change anything; otherwise undefined */
   #mayChange({ request, by }: Omit<AdmittedRequest, "query">, header: string): Answer | undefined {
     const { origin: named } = this.#settings;
     const origin = named ?? new URL(request.url).origin;
@@ -156,7 +156,7 @@ export class Desk {
     if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
-        `the request does not come from a page of ${origin}, the origin that the option origin or the header Host names`,
+        `the request does not come from a page of ${origin}, which is the origin that the option origin or the header Host names`,
       );
     // A form of another page cannot send this header.
     if (!request.headers.has(header)) return refusal(400, `the header ${header} is missing`);
@@ -198,7 +198,7 @@ function asset(name: string, request: Request): Answer {
   const takesGzip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
   const headers = {
     "content-type": found.type,
-    // The name of an asset contains its digest. A proxy must not keep it, because not every user may see it.
+    // The name of an asset contains its digest. A proxy must not keep the asset, because not every user may see it.
     "cache-control": isPage ? "no-store" : "private, max-age=31536000, immutable",
     vary: "accept-encoding",
     ...(takesGzip ? { "content-encoding": "gzip" } : {}),

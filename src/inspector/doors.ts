@@ -94,7 +94,7 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    // A path may begin with two slashes. If it were resolved, it would lead to another host.
+    // A path may begin with two slashes. Resolved as a relative URL, such a path would lead to another host.
     const url = new URL(originalUrl.startsWith("/") ? `${scheme}://${host}${originalUrl}` : originalUrl);
     return url.host === new URL(`${scheme}://${host}`).host
       ? new Request(url, { method, headers })
@@ -104,7 +104,10 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
   }
 }
 
-/** HTTP/2 has `:authority` instead of `Host`. If a request has two, `headers` has the first, but a proxy may have checked the other. */
+/**
+ * HTTP/2 has `:authority` instead of `Host`. A request with two hosts is refused: `headers` has only the first, but a proxy may have
+ * checked the other.
+ */
 function hostOf({ rawHeaders, headers }: IncomingMessage): string | undefined {
   const { host = headers[":authority"] ?? "localhost" } = headers;
   const all = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");

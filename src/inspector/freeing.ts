@@ -41,7 +41,7 @@ export class Freeing {
     this.#deeds = deeds;
   }
 
-  /** @throws TooMany, NotToBeFreed, NotLookedAt, what `forceUnlock` throws */
+  /** @throws TooMany, NotToBeFreed, NotLookedAt, the errors of `forceUnlock` */
   async free({ key, digest, reason, by }: Order): Promise<Freed> {
     this.#deeds.allow(by);
     const state = await this.#look(key);
@@ -90,7 +90,7 @@ export class Freeing {
     return tellHolders(this.#holdersOf(state));
   }
 
-  /** With the names that presence has reported for them. */
+  /** The holders, with the names that presence has reported. */
   #holdersOf({ key, holders, holdCounts }: LockState): readonly ListedHolder[] {
     const listed = this.#picture.lock(key)?.holders ?? [];
     return holders.map((holder) => {

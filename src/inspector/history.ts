@@ -24,7 +24,7 @@ export class History {
   readonly #most: number;
   #points: Point[] = [];
   #open: Sum | undefined;
-  /** When each client was last heard from, on the server's clock. */
+  /** The time of each client's latest report, on the server's clock. */
   #beats: ReadonlyMap<string, number> = new Map();
 
   constructor(minutes: number) {
@@ -53,7 +53,7 @@ export class History {
     return ended;
   }
 
-  /** Drops entries from before a pause in looking: they would appear as if they had happened later. */
+  /** Drops entries from before a pause between looks: they would appear in a later point than they belong to. */
   #end(number: number): Point | undefined {
     const { number: begun = number, ...sum } = this.#open ?? {};
     if (begun === number) return undefined;

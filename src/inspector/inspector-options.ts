@@ -19,7 +19,7 @@ export interface InspectorOptions {
    * `https://grafana.example/d/pods?pod={labels.pod}`. Default: none.
    */
   readonly links?: { readonly client?: string; readonly trace?: string };
-  /** Where browsers see the page, as `https://ops.example`, behind a proxy that rewrites `Host`. Default: as the request says. */
+  /** Where browsers see the page, as `https://ops.example`, behind a proxy that rewrites `Host`. Default: taken from the request. */
   readonly origin?: string;
   /** The group whose presence to read. Default: the group of the client's presence, else `default`. */
   readonly group?: string;
@@ -29,7 +29,7 @@ export interface InspectorOptions {
   readonly clock?: Clock;
 }
 
-/** The same with every default filled in. */
+/** The options with every default filled in. */
 export interface InspectorSettings {
   readonly authorize: Authorize;
   readonly title: string;

@@ -4,7 +4,7 @@ import { Desk } from "./desk.js";
 import { answerFetch, answerNode } from "./doors.js";
 import { type InspectorOptions, inspectorSettings } from "./inspector-options.js";
 
-/** A page that shows locks. All of it is one URL: mount it at any path. */
+/** A page that shows locks. It needs only one URL: mount it at any path. */
 export interface Inspector {
   /**
    * Answers a request of Hono, Bun, Deno or Next.
@@ -20,7 +20,7 @@ export interface Inspector {
     response: ServerResponse,
     next?: (error?: unknown) => void,
   ) => void;
-  /** Ends all feeds. They also end when the client is closed. Harmless twice. */
+  /** Ends all feeds. The feeds also end when the client is closed. Harmless twice. */
   readonly close: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface Inspector {
 export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspector {
   const settings = inspectorSettings(options);
   const { group } = settings;
-  // Checks the name of the group, without a command.
+  // Checks the name of the group, and sends no command.
   holdfast.locks(group === undefined ? {} : { group });
   const desk = new Desk(holdfast, settings);
   return {
@@ -46,7 +46,7 @@ export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspec
   };
 }
 
-/** Whether the path goes on behind the path of the page. Only frameworks that remove the path of the mount can tell. */
+/** Whether the request is for a path below the page's path. This shows only if the framework removes the path of the mount from `url`. */
 function isBelow({ url = "/", ...request }: IncomingMessage & { readonly originalUrl?: string }): boolean {
   const isMounted = request.originalUrl !== undefined && request.originalUrl !== url;
   return isMounted && !/^\/?(?:\?|$)/.test(url);

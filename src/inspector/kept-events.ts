@@ -1,7 +1,7 @@
 import type { FeedEvent } from "./format.js";
 
 const MOST_EVENTS = 500;
-/** Of each text in it. */
+/** The longest text in an event, in characters. */
 const LONGEST_TEXT = 400;
 
 /** The latest events, in memory. */

@@ -2,7 +2,7 @@
 export interface Load {
   readonly locks: number;
   readonly clients: number;
-  /** From the first command to the last answer. */
+  /** The duration of the look, from the first command to the last answer. */
   readonly tookMs: number;
 }
 
@@ -10,21 +10,21 @@ export interface Load {
 const LOCKS_A_COMMAND = 100;
 /** Clients whose reports one command reads. */
 const CLIENTS_A_COMMAND = 100;
-/** Clients whose ids one command reads: a page of a thousand begins with the last id of the previous page. */
+/** Clients whose ids one command reads. The command reads a page of a thousand ids, the first of which is the last of the previous page. */
 const IDS_A_COMMAND = 999;
-/** A small fleet takes six commands for a look. */
+/** In a small fleet, where a look takes six commands, a look may start about every second. */
 const LEAST_COMMANDS_A_SECOND = 5;
-/** Of the server's time. */
+/** Looks take at most this share of the server's time. */
 const SHARE = 0.01;
 
-/** The most time that the server was seen to spend, in milliseconds: measured on Redis 7.0, and doubled. */
+/** The server's time for parts of a look, in milliseconds: twice the most that was measured on Redis 7.0. */
 const MS_A_COMMAND = 0.1;
 const MS_A_LOCK = 0.02;
 const MS_A_CLIENT = 0.02;
 
 /**
- * How long to wait from one look to the next, in milliseconds: at least as long as the option asks, and long enough that the server spends
- * at most a hundredth of its time on looks, and gets at most one command a second for each hundred locks.
+ * How long to wait from one look to the next, in milliseconds: at least as long as the option asks. The server spends at most a hundredth
+ * of its time on looks, and gets at most one command a second for each hundred locks.
  */
 export function intervalMs({ locks, clients, tookMs }: Load, refreshMs: number): number {
   const forIds = Math.max(1, Math.ceil(clients / IDS_A_COMMAND));

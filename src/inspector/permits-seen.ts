@@ -2,7 +2,7 @@ import type { Holdfast } from "../index.js";
 import type { LockDetail } from "./format.js";
 import type { Picture } from "./picture.js";
 
-/** The permits of a semaphore one by one. Rows do not have them, because the ends of their leases change with time alone. */
+/** Reads the permits of a semaphore one by one. Rows do not list them, because the ends of their leases change all the time. */
 export class PermitsSeen {
   readonly #holdfast: Holdfast;
   readonly #picture: Picture;

@@ -14,7 +14,7 @@ export interface News {
   readonly events: readonly FeedEvent[];
 }
 
-/** How long the finds of a scan are listed after its end. */
+/** How long a lock that a scan has found is listed. */
 const SCANNED_MS = 60_000;
 /** If more clients than this fall silent between two looks, the events do not name the rest. */
 const MOST_GONE = 20;
@@ -27,13 +27,13 @@ interface Scanned {
   readonly untilMs: number;
 }
 
-/** The latest known state of all locks. It stays while Redis is away. */
+/** The latest known state of all locks. While Redis is away, the state is kept. */
 export class Picture {
   readonly history: History;
   readonly events: KeptEvents = new KeptEvents();
   readonly changes: KeptChanges = new KeptChanges();
   readonly #clock: Clock;
-  /** The server's clock minus ours. */
+  /** The server's clock minus the local clock. */
   #offsetMs = 0;
   #atMs: number;
   #locks = new Map<string, LockRow>();
@@ -43,7 +43,7 @@ export class Picture {
   #totals = NOTHING;
   #away: Away | null = null;
   scan: ScanProgress | null = null;
-  /** The limits of the view, as sentences. */
+  /** Sentences about what the Redis user cannot see. */
   blind: readonly string[] = [];
 
   constructor(clock: Clock, historyMinutes: number) {
@@ -52,7 +52,7 @@ export class Picture {
     this.history = new History(historyMinutes);
   }
 
-  /** For how long the latest look has been over. */
+  /** How long ago the latest look ended. */
   get ageMs(): number {
     return Math.max(0, this.nowMs - this.#atMs);
   }
@@ -112,7 +112,7 @@ export class Picture {
     return { events, ...(point && { point }) };
   }
 
-  /** @returns the event that the look began, once */
+  /** @returns the event that Redis is away, if this is the first failure in a row */
   lostRedis(reason: string): FeedEvent | undefined {
     const isNew = this.#away === null;
     this.#away = { sinceMs: this.#away?.sinceMs ?? this.nowMs, reason };
@@ -123,7 +123,7 @@ export class Picture {
     return this.#tell({ type: "forced", ...of });
   }
 
-  /** Lists the finds of a scan, until another look sees them. */
+  /** Lists a lock that a scan has found: for a while, or until a look sees it. */
   found(lock: WatchedLock): void {
     const atMs = this.nowMs;
     const row = rowOf(lock);

@@ -1,7 +1,7 @@
 import { type Holdfast, UnavailableError } from "../index.js";
 import type { InspectorSettings } from "./inspector-options.js";
 
-/** The server, as far as it has named itself. */
+/** The name and version of the server, as far as they are known. */
 export interface ServerPlace {
   /** Without credentials. */
   readonly server: string;
@@ -12,7 +12,7 @@ const KEPT_MS = 60_000;
 /** The pause while the server does not answer. */
 const RETRY_MS = 3_000;
 
-/** Asks which server it is, once a minute at most. */
+/** Finds out which server answers, and asks at most once a minute. */
 export class WhichServer {
   readonly #holdfast: Holdfast;
   readonly #clock: InspectorSettings["clock"];

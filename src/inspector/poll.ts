@@ -11,7 +11,7 @@ export interface Onlooker {
   seen(seen: LocksSeen): void;
   /** Redis does not answer, or refuses. The poll asks again. */
   failed(error: unknown): void;
-  /** The reason why the channels cannot be read; undefined if there are no known gaps. */
+  /** The reason why the channels cannot be read; undefined if they can, as far as is known. */
   blind(reason: string | undefined): void;
   /** The client was closed: no more looks are possible. */
   closed(): void;
@@ -21,12 +21,12 @@ type PollSettings = Pick<InspectorSettings, "refreshMs" | "group" | "clock">;
 
 /** The pause after a failure. */
 const RETRY_MS = 3_000;
-/** A bound: a look ends, and keeps no more locks, even if there are more. */
+/** The most locks of one look: it ends there, even if there are more. */
 const MOST_LOCKS = 10_000;
 
 const BOTH: readonly LockSource[] = ["presence", "channels"];
 
-/** While it is told to, looks at all locks again and again, for all viewers at once. */
+/** From `start` to `stop`, looks at all locks again and again, once for all viewers. */
 export class Poll {
   readonly #holdfast: Holdfast;
   readonly #settings: PollSettings;
@@ -39,7 +39,10 @@ export class Poll {
     this.#onlooker = onlooker;
   }
 
-  /** Harmless while it runs. @returns a promise that resolves with the first result: the locks, or the reason why they can not be read */
+  /**
+   * Does nothing more while the poll runs. @returns a promise that resolves with the first result: the locks, or the reason why they can
+   * not be read
+   */
   start(): Promise<void> {
     if (this.#running === undefined) {
       const run = new Run(this.#holdfast, this.#settings, this.#onlooker);
@@ -50,14 +53,14 @@ export class Poll {
     return this.#running.told;
   }
 
-  /** Ends the commands. Harmless twice, and before it runs. */
+  /** Ends the running commands. Calling it twice, or before `start`, is safe. */
   stop(): void {
     this.#running?.stop();
     this.#running = undefined;
   }
 }
 
-/** From a start to a stop. */
+/** The looks between a `start` and its `stop`. */
 class Run {
   readonly told: Promise<void>;
   readonly #holdfast: Holdfast;
@@ -117,7 +120,7 @@ class Run {
       this.#onlooker.seen(seen);
       this.#resolveTold();
       const load = { locks: seen.locks.length, clients: seen.fleet.clients.length, tookMs };
-      // The loop itself waits for `refreshMs`.
+      // `watchLocks` itself waits for `refreshMs` before the next look.
       await this.#pause(intervalMs(load, refreshMs) - refreshMs);
     }
   }

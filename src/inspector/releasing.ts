@@ -15,7 +15,7 @@ export interface ReleaseOrder {
   readonly by: Admitted;
 }
 
-/** What a request may name. */
+/** The most permits that a request may name. */
 const MOST_IDS = 100;
 const ID = /^[0-9a-f]{32}$/;
 
@@ -37,10 +37,10 @@ export class Releasing {
     this.#deeds = deeds;
   }
 
-  /** @throws TooMany, NotToBeFreed, NotLookedAt, what `forceRelease` throws */
+  /** @throws TooMany, NotToBeFreed, NotLookedAt, the errors of `forceRelease` */
   async release({ key, ids, reason, by }: ReleaseOrder): Promise<Freed> {
     this.#deeds.allow(by);
-    // The picture may lose a holder while the command is under way.
+    // Read now, because the picture may lose the holder while the command is under way.
     const deed = this.#deedOf(key, ids);
     const state = await lookAgain(this.#holdfast, this.#picture, key);
     if (state.kind === "none") return { outcome: "absent", now: null };

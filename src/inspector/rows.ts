@@ -18,7 +18,7 @@ export const DIGEST: RegExp = /^[\w-]{43}$/;
 
 /**
  * The text that a free must confirm: the key, and its holders with their hold counts, in any order.
- * @param numbers the numbers of a semaphore, which cannot be freed: a changed digest tells the page to read the details
+ * @param numbers the numbers of a semaphore. It cannot be freed: its digest only tells the page when to read the details again
  */
 export function digestOf(
   key: string,
@@ -31,7 +31,7 @@ export function digestOf(
     .digest("base64url");
 }
 
-/** Everything that is known about a lock. */
+/** A lock as a row, with everything that is known about it. */
 export function rowOf({ token, ...lock }: WatchedLock): LockRow {
   const { key, holders, available, takenCount = 0 } = lock;
   const ids = holders.flatMap(({ permitIds = [] }) => permitIds);
@@ -39,7 +39,7 @@ export function rowOf({ token, ...lock }: WatchedLock): LockRow {
   return { ...lock, token: token === null ? null : String(token), seen };
 }
 
-/** The lock in a feed: with the first entries of each list. */
+/** The row in a feed, which has only the first entries of each list. */
 export function shortRow(row: LockRow): LockRow {
   const { holders, waiting, more } = row;
   const hasIds = holders.some(({ permitIds }) => permitIds !== undefined);

@@ -40,7 +40,7 @@ export class Scanning {
     return true;
   }
 
-  /** Harmless when none runs. */
+  /** Does nothing when no scan runs. */
   stop(): void {
     this.#running?.abort(new Error("no page is open any more"));
   }

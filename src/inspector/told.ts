@@ -37,7 +37,10 @@ function unlockOf([first, ...others]: readonly ListedHolder[], more: number): st
   return isOne ? `unlock --holder ${quoted(first.holder)}` : "unlock --force";
 }
 
-/** The permits of clients that are gone. A plain semaphore has no ids, so its line can only set the new number. */
+/**
+ * The command that gives back the permits of clients that are gone. The permits of a plain semaphore have no ids, so the command can only
+ * set a new number of permits.
+ */
 function giveBackOf(holders: readonly ListedHolder[]): string | null {
   const gone = holders.filter(({ client }) => client?.state === "gone");
   if (gone.length === 0) return null;

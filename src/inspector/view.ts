@@ -112,12 +112,12 @@ function waitingOf({ waiting, more }: LockRow): number {
   return waiting.length + more.waiting;
 }
 
-/** The age of its oldest hold; -1 if presence does not report it. */
+/** The age of the lock's oldest hold; -1 if presence does not report it. */
 function ageOf({ holders }: LockRow): number {
   return holders.reduce((oldest, { sinceMs }) => Math.max(oldest, sinceMs ?? -1), -1);
 }
 
-/** The latest clients at the top. */
+/** Clients that are gone come first, the latest of them at the top. */
 function goneFirst(one: ClientRow, other: ClientRow): number {
   const rank = ({ state }: ClientRow) => (state === "gone" ? 0 : 1);
   const ageMs = ({ state, lastSeenMs }: ClientRow) => (state === "gone" ? lastSeenMs : 0);

@@ -1,6 +1,6 @@
 /**
  * A byte string is a string with one character per byte, U+0000 to U+00FF. Redis stores bytes without interpreting them, and JavaScript
- * compares, hashes and slices such strings fastest. Text is converted to UTF-8 at the entry.
+ * compares, hashes and slices such strings fastest. Text from callers becomes UTF-8 bytes before it is stored.
  */
 const BEYOND_ASCII = /[^\x20-\x7e\t\r\n]/;
 
@@ -19,7 +19,7 @@ export function readableBytes(bytes: string): string {
   return bytesOfText(text) === bytes ? text : `0x${Buffer.from(bytes, "latin1").toString("hex")}`;
 }
 
-/** For a longer array, the bytes could be too many arguments for the engine. */
+/** `String.fromCharCode` gets each byte as an argument, and engines limit the number of arguments. */
 const LONGEST_CALL = 1024;
 
 export function bytesOfArray(array: Uint8Array): string {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.js";
 
-/** Gets text in the form of a byte string. */
+/** Gets each message as a byte string. */
 type MessageHandler = (message: string) => void;
 
 interface StoreListener {
@@ -36,7 +36,7 @@ export class Channels {
     return this.#listeners.get(channel)?.size ?? 0;
   }
 
-  /** Returns a function that unsubscribes; after that, not even messages already under way arrive. */
+  /** Returns a function that unsubscribes. Once it is called, no message arrives, not even one that was published before. */
   subscribe(channel: string, onMessage: MessageHandler): () => void {
     const listener: StoreListener = { onMessage, listening: true };
     const listeners = this.#listeners.get(channel) ?? new Set();

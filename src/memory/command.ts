@@ -3,9 +3,9 @@ import { CommandError, type Reply } from "./reply.js";
 
 /** One Redis command. Commands of one type are in one file; command-table.ts collects them all. */
 export interface MemoryCommand {
-  /** The number of arguments, including the command's name; negative: at least this many. */
+  /** The number of arguments, including the command's name. A negative number is a minimum. */
   readonly arity: number;
-  /** A full server refuses a command that may grow its memory. Once a script has written, it refuses that script nothing more. */
+  /** A full server refuses a command that may grow its memory. It refuses nothing to a script that has already written. */
   readonly effect: "none" | "writes" | "may-grow";
   /** Gets as many arguments as `arity` says. Reports an error by throwing a {@link CommandError}. */
   run(server: CommandServer, ...args: string[]): Reply;

@@ -8,10 +8,10 @@ export interface FakeClockOptions {
 /** A realistic value, because some bugs only show with numbers of that size. */
 const DEFAULT_EPOCH_MS = 1_795_132_800_000;
 
-/** Neither 0 nor the wall clock's value, so that mixed-up or missing readings show. */
+/** Differs from 0 and from the wall clock, so that tests notice a missing reading, or a reading of the wrong clock. */
 const MONOTONIC_START_MS = 60_000;
 
-/** Work may pass through this many event loop turns (a test's `setImmediate`, for example) without a timer of this clock. */
+/** Work has settled after this many turns of the event loop without a timer of this clock. A test may use `setImmediate` in between. */
 const QUIET_TURNS = 3;
 
 /** Work that is not finished after this many turns counts as endless. */
@@ -63,8 +63,8 @@ export class FakeClock implements Clock {
 
   /**
    * Lets `ms` milliseconds pass on both clocks and fires the timers that fall due, in order. All work started by a timer (promises, answers
-   * of the embedded server) has settled before the next one fires and before this resolves. A second call waits for the first. Rejects with
-   * the error of a timer that throws.
+   * of the embedded server) has settled before the next timer fires and before `advance` resolves. A second call waits for the first.
+   * Rejects with the error of a timer that throws.
    */
   advance(ms: number): Promise<void> {
     const advanced = this.#lastAdvance.then(() => this.#advance(ms));
@@ -130,7 +130,7 @@ export class FakeClock implements Clock {
     if (at >= 0) this.#sleeping.splice(at, 1);
   }
 
-  /** The position for a timer due at `dueMs`: behind all earlier timers for the same time. */
+  /** The position for a timer that is due at `dueMs`: behind all timers that are due then or before. */
   #firstAfter(dueMs: number): number {
     let low = 0;
     let high = this.#sleeping.length;

@@ -39,7 +39,7 @@ declare module "fengari" {
     lua_pcall(state: LuaState, argumentCount: number, resultCount: number, handlerIndex: number): number;
     lua_pop(state: LuaState, count: number): void;
     lua_pushboolean(state: LuaState, value: boolean): void;
-    /** A function with this many values from the stack, which it finds at {@link lua_upvalueindex}. */
+    /** Takes this many values from the stack and stores them with the function, which finds them at {@link lua_upvalueindex}. */
     lua_pushcclosure(state: LuaState, value: StateFunction, valueCount: number): void;
     lua_pushjsfunction(state: LuaState, value: StateFunction): void;
     lua_pushnil(state: LuaState): void;

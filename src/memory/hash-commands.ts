@@ -54,7 +54,7 @@ export const hashCommands: MemoryCommands = {
   },
 };
 
-/** Returns the first fields: a possible random choice. */
+/** Returns the first fields, which a random choice could return too. */
 function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...words: string[]): Reply {
   const wanted = count === undefined ? 1 : parseInteger(count);
   const withValues = words[0]?.toUpperCase() === "WITHVALUES";

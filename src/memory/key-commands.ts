@@ -91,7 +91,7 @@ export function invalidExpireTime(command: string): CommandError {
   return new CommandError(`ERR invalid expire time in '${command}' command`);
 }
 
-/** Returns for how many keys `act` returned true. */
+/** Returns the number of keys for which `act` returned true. */
 function onEachKey(
   effect: MemoryCommand["effect"],
   act: (server: CommandServer, key: string) => boolean,

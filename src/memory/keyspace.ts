@@ -33,7 +33,7 @@ function copyOf({ type, value, expiresAtMs, order }: Readonly<Entry>): Entry {
   } as Entry;
 }
 
-/** With fewer keys, searching for expired ones is not worthwhile. */
+/** With fewer keys, a search for expired keys is not worthwhile. */
 const FIRST_SWEEP_SIZE = 1024;
 
 /** The keys of one database. They expire like Redis' keys: on the server's wall clock. No command sees an expired key. */
@@ -83,7 +83,7 @@ export class Keyspace {
     return entry.expiresAtMs === Number.POSITIVE_INFINITY ? -1 : entry.expiresAtMs - this.timeMs;
   }
 
-  /** Sets when a key expires; `Infinity` for never. A time that has come deletes it at once. */
+  /** Sets when a key expires; `Infinity` for never. If this time has already come, deletes the key. */
   expireAt(key: string, atMs: number): void {
     const entry = this.#find(key);
     if (entry === undefined) return;
@@ -92,9 +92,9 @@ export class Keyspace {
   }
 
   /**
-   * Some of the keys. A key that exists from the first step to the last is returned exactly once.
+   * One step of a scan through the keys. A key that exists from the first step to the last is returned exactly once.
    * @param from the previous step's `next`; 0 at first
-   * @returns `next`: where to continue; 0: these were the last
+   * @returns `next`: where to continue; 0 after the last key
    */
   step(from: number, count: number): { readonly keys: readonly string[]; readonly next: number } {
     const keys: string[] = [];
@@ -114,7 +114,7 @@ export class Keyspace {
     this.#entries.clear();
   }
 
-  /** @param isWanted by default all are copied */
+  /** @param isWanted by default all keys are copied */
   copy(isWanted: (key: string) => boolean = () => true): KeyCopies {
     const copies = new Map<string, Entry>();
     for (const key of this.keys()) {
@@ -144,7 +144,7 @@ export class Keyspace {
     return undefined;
   }
 
-  /** Expired keys that no command reads again must not pile up. Each sweep halves the keys or doubles the bound. */
+  /** Expired keys that no command reads again must not pile up. The next sweep comes when the number of remaining keys has doubled. */
   #sweep(): void {
     if (this.#entries.size < this.#sweepAtSize) return;
     this.#sweepAtSize = Math.max(FIRST_SWEEP_SIZE, 2 * this.keys().length);

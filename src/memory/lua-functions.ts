@@ -18,7 +18,7 @@ const { LUA_TSTRING, LUA_TTABLE } = lua;
 const STACK = 8_000;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Functions that differ in Lua 5.1 from fengari, which is Lua 5.3; each one gets the 5.3 version. */
+/** Functions that Lua 5.1 defines differently from fengari, which is Lua 5.3. Each gets fengari's version, and may call it. */
 export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
   tonumber: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
@@ -39,7 +39,7 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
     return 1;
   },
 
-  /** An error of Redis, which is a table, becomes its text. */
+  /** An error of Redis is a table: the script gets the text in it. */
   pcall: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
     lua.lua_pushboolean(state, true);

@@ -9,8 +9,8 @@ import { ErrorReply, type Reply } from "./reply.js";
 const CHUNK_NAME = "@user_script";
 
 /**
- * This many values always stay at the bottom of the stack. fengari deletes the elements of its stack, and V8 turns an array that was
- * emptied that way into a slow one.
+ * This many values always stay at the bottom of the stack. fengari deletes the elements of its stack, and V8 makes an array slow once all
+ * its elements were deleted.
  */
 const BALLAST = 16;
 
@@ -131,7 +131,7 @@ function addPosition(state: LuaState): number {
   }
   lua.lua_settop(state, 1);
   const activation = new lua.lua_Debug();
-  // Level 0 is this function. A command raises its error in a function of ours, called at level 2.
+  // Level 0 is this function. The error of a command is raised at level 1, by `redis.call`; the script's line is then at level 2.
   for (let level = 1; level <= 2 && lua.lua_getstack(state, level, activation); level++) {
     lua.lua_getinfo(state, to_luastring("Sl"), activation);
     if (activation.currentline < 0) continue;

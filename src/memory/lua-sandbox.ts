@@ -104,7 +104,7 @@ function leaveGaps(state: LuaState): void {
   }
 }
 
-/** Covers the functions of libraries; unknown global names are refused when they are read. */
+/** Makes calls of the libraries' unknown functions fail. The guard of the global names refuses unknown globals. */
 function refuseUnknown(state: LuaState): void {
   for (const [library, names] of Object.entries(UNKNOWN)) {
     if (library === "") continue;
@@ -117,7 +117,7 @@ function refuseUnknown(state: LuaState): void {
   }
 }
 
-/** Makes an empty table the globals, so that each name that a script reads or writes passes a guard. */
+/** Gives scripts an empty table of globals, so that a guard sees each name that a script reads or writes. */
 function guardNames(state: LuaState): void {
   lua.lua_createtable(state, 0, 0);
   lua.lua_createtable(state, 0, 2);

@@ -1,6 +1,6 @@
 /**
  * Also matches comments, texts and names, so that nothing inside them counts as a numeral or an operator. Group 2 is a quoted text, group 3
- * a numeral with the characters directly after it, group 4 syntax that one of the grammars lacks or evaluates differently.
+ * a numeral with the characters directly after it, group 4 syntax that Lua 5.1 or 5.3 lacks, or that they evaluate differently.
  */
 const TOKEN = new RegExp(
   [
@@ -17,7 +17,7 @@ const TOKEN = new RegExp(
   "g",
 );
 const NUMERAL = /^(?:0[xX][\dA-Fa-f]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/;
-/** A text with an escape that the two grammars do not share. */
+/** A text with an escape that Lua 5.1 and 5.3 do not share. */
 const FOREIGN_ESCAPE = /^(?:[^\\]|\\[abfnrtv\\"'\n\d])*\\[^abfnrtv\\"'\n\d]/;
 /** A power of two is exact on all machines. */
 const POWER_OF_TWO = /(?<![\w.])2\s*\^\s*\d+(?![\w.])/g;

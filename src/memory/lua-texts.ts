@@ -3,12 +3,12 @@ import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } fr
 import { pushBytes } from "./lua-values.js";
 import { wholeText } from "./number-text.js";
 
-/** More values do not fit on the stack of Lua 5.1, together with some others of the call. */
+/** The most values that `string.byte` may return: more do not fit on the stack of Lua 5.1. */
 const MOST_BYTES = 7_000;
-/** fengari has 32-bit integers. No text is that long. */
+/** The largest integer of fengari. No text is that long. */
 const LONGEST = 2 ** 31 - 1;
 
-/** The functions of the library `string`, as in Lua 5.1; each one gets the function of Lua 5.3. */
+/** The functions of the library `string`, as in Lua 5.1. Each gets fengari's version, which is that of Lua 5.3. */
 export const textFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
   /** Formats numbers only by `%.0f`. In Lua 5.1, a `%s` would end at a zero byte, unlike `..`. */
   format: () => (state) => {
@@ -36,7 +36,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     return asFloats(state, of53(state));
   },
 
-  /** Lua 5.1 takes the number modulo 2^32 before it checks for a byte. */
+  /** Lua 5.1 takes the number modulo 2^32 before it checks that the number is a byte. */
   char: () => (state) => {
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
@@ -99,7 +99,7 @@ function checkStart(state: LuaState): void {
     refuse(state, "searches only from the first byte");
 }
 
-/** A pattern of Lua 5.1 ends at a zero byte (it has `%z` for that), and takes `%g` for a letter. `()` returns integers. */
+/** In Lua 5.1 a zero byte ends a pattern (`%z` matches a zero byte), and `%g` is the letter g. `()` returns integers. */
 function checkPattern(state: LuaState): void {
   const pattern = checkText(state, 2);
   const escaped = pattern.match(/%./gs) ?? [];
@@ -107,7 +107,7 @@ function checkPattern(state: LuaState): void {
     refuse(state, "does not support a zero byte, () or %g in patterns");
 }
 
-/** Pushes a function that calls the one at `index`, and refuses a number instead of a text. */
+/** Pushes a function that calls the function at `index`, and refuses a number as its result. */
 function pushChecked(state: LuaState, index: number): void {
   lua.lua_pushvalue(state, index);
   lua.lua_pushcclosure(state, callChecked, 1);

@@ -11,7 +11,7 @@ const RESP3_FIELDS = ["double", "map", "set", "big_number", "verbatim_string"].m
   to_luastring(name),
 );
 
-/** A reply that is nested deeper is a table that contains itself. */
+/** A reply with deeper nesting is taken for a table that contains itself. */
 const MAX_DEPTH = 100;
 
 /** Pushes Redis' answer as Lua sees it: nil is false; statuses and errors are tables with one field. */
@@ -44,7 +44,7 @@ export function popReply(state: LuaState, depth = 0): Reply {
   return reply;
 }
 
-/** The arguments of `redis.call` as Redis takes them; undefined if one is neither a string nor a number. */
+/** The arguments of `redis.call` as Redis takes them; undefined if an argument is neither a string nor a number. */
 export function readArguments(state: LuaState): string[] | undefined {
   const count = lua.lua_gettop(state);
   const words: string[] = [];
@@ -57,7 +57,7 @@ export function readArguments(state: LuaState): string[] | undefined {
   return words;
 }
 
-/** Redis 7.0 writes other numbers by `%.17g`, and later releases in their shortest form. */
+/** Refuses other numbers: Redis 7.0 writes them by `%.17g`, and later releases in their shortest form. */
 function wholeNumberText(state: LuaState, number: number): string {
   if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
     refuse(state, "passes only whole numbers up to 2^53 to Redis");
@@ -79,7 +79,7 @@ function readReply(state: LuaState, depth: number): Reply {
   }
 }
 
-/** Beyond 64 bits, each machine gives a different answer. */
+/** Refuses a number beyond 64 bits, for which the answer would depend on the machine. */
 function wholeNumber(number: number): number | ErrorReply {
   if (!(Math.abs(number) < 2 ** 63))
     return new ErrorReply("ERR the embedded server answers no number beyond 64 bits");

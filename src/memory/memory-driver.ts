@@ -13,7 +13,7 @@ import { type Way, wayTo } from "./way.js";
 
 /**
  * A driver for a server inside this process. It coordinates only this process: use it in tests, in demos and where there is only one
- * process. Drivers that share a server exclude and wake each other.
+ * process. Clients whose drivers share a server share its locks.
  */
 export function memoryDriver(server: MemoryServer = new MemoryServer()): Driver {
   return wrappable(new MemoryDriver(server));
@@ -38,7 +38,7 @@ class MemoryDriver implements Driver {
   readonly #way: Way;
   readonly #leave: () => void;
   readonly #subscriptions = new Set<Subscription>();
-  /** The functions that reject calls which were sent and not answered. */
+  /** The functions that reject the calls that have no answer yet. */
   readonly #unanswered = new Set<(error: Error) => void>();
   #closed = false;
 

@@ -17,7 +17,7 @@ let serversSoFar = 0;
 
 /**
  * A stand-in for a Redis server inside this process: it runs the same Lua scripts on its own keys, which expire on the given clock. No
- * other process sees them, so it coordinates only this process. The scripts run in fengari, which must be installed beside holdfast.
+ * other process sees the keys, so it coordinates only this process. The scripts run in fengari, which must be installed beside holdfast.
  */
 export class MemoryServer {
   /** Unique among the memory servers of the process. */
@@ -55,7 +55,7 @@ export class MemoryServer {
 
   /**
    * Listens to a channel. Messages arrive in later turns of the event loop, in the order of publishing. Returns a function that
-   * unsubscribes; after that, not even messages already under way arrive.
+   * unsubscribes: after its call no message arrives, not even one published before.
    */
   subscribe(channel: string, onMessage: (message: string) => void): () => void {
     return this.#channels.subscribe(bytesOfText(channel), (message) => onMessage(textOfBytes(message)));
@@ -71,7 +71,7 @@ export class MemoryServer {
     this.#store.flush();
   }
 
-  /** From now on behaves like a server at its `maxmemory` that may not evict keys; `false` ends this. */
+  /** With `true`, behaves like a server that has reached its `maxmemory` and may not evict keys; `false` ends this. */
   full(isFull: boolean): void {
     this.#store.full(isFull);
   }
@@ -102,8 +102,8 @@ export class MemoryServer {
   }
 
   /**
-   * From now on the answer to each call of a driver takes this long: the server runs the call at once; the answer is lost if the server
-   * goes away first. With a delay of `commandTimeoutMs` or more, calls reject with `UnavailableError`, `outcomeUnknown: true`.
+   * From now on, each answer to a driver takes this long. The server runs the call at once; the answer is lost if the server goes away
+   * first. With a delay of `commandTimeoutMs` or more, calls reject with `UnavailableError`, `outcomeUnknown: true`.
    *
    * @param delayMs milliseconds on the server's clock, 0 or more; 0 (the default): in a later turn of the event loop
    * @throws TypeError, RangeError
@@ -123,7 +123,7 @@ export class MemoryServer {
    * against a read only replica." })`, `refuse({ error: "NOPERM no permission", command: "PEXPIRE" })`. Changes that a script made before
    * the refused command stay, as on a real server. With `command`, a script that handles the refusal continues.
    *
-   * @returns a function that ends this; calling it twice is safe
+   * @returns a function that ends the refusals; calling it twice is safe
    * @throws TypeError for an error that does not begin with a code such as `OOM` or `NOPERM`
    */
   refuse(calls: RefusedCalls): () => void {

@@ -16,7 +16,7 @@ export interface StoreSurroundings {
   listeners(channel: string): number;
   /** The channels with listeners. */
   channels(): Iterable<string>;
-  /** The error for a command that a script calls; undefined: it is not refused. Default: none is. */
+  /** The error for a command that a script calls; undefined if the command is not refused. Default: refuses no command. */
   refusalOf?(command: string): string | undefined;
 }
 
@@ -46,7 +46,7 @@ function nobody(): never {
 
 let common: Interpreter | undefined;
 
-/** The interpreter of all servers of the process: a script that it has compiled for one of them need not be compiled for the next. */
+/** The interpreter of all servers of the process: a script that it has compiled for one server is not compiled again for the next. */
 function commonInterpreter(): Interpreter {
   common ??= new SharedInterpreter();
   return common;
@@ -104,13 +104,13 @@ export class MemoryStore {
     return snapshotOf(this.#keyspace);
   }
 
-  /** A copy of the keys, with their expiry times. @param isWanted by default all; gets a byte string */
+  /** A copy of the keys, with their expiry times. @param isWanted gets each key as a byte string; default: all keys are copied */
   copy(isWanted?: (key: string) => boolean): KeyCopies {
     this.#begin();
     return this.#keyspace.copy(isWanted);
   }
 
-  /** Replaces the keys by those of a copy. @param isMeant by default all are replaced; gets a byte string */
+  /** Replaces the keys by those of a copy. @param isMeant gets each key as a byte string; default: all keys are replaced */
   become(copies: KeyCopies, isMeant?: (key: string) => boolean): void {
     this.#begin();
     this.#keyspace.become(copies, isMeant);
@@ -120,7 +120,7 @@ export class MemoryStore {
     this.#keyspace.clear();
   }
 
-  /** From now on behaves like a server at its `maxmemory` that may not evict keys; `false` ends this. */
+  /** With `true`, behaves like a server that has reached its `maxmemory` and may not evict keys; `false` ends this. */
   full(isFull: boolean): void {
     this.#full = isFull;
   }

@@ -23,13 +23,13 @@ function generalText(number: number, digits: number): string {
   return `${minus}${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
-/** Enough digits to tell each double from a tie: if the digits after a five are zeros up to here, all further digits are zeros too. */
+/** Enough digits to recognise a tie: if a five is followed by zeros up to here, all further digits of the double are zeros too. */
 const EXACT_DIGITS = 60;
 
 /** Like `toExponential`, but a tie goes to the even digit, as in C. */
 function exponentialText(number: number, digits: number): string {
   const exact = number.toExponential(EXACT_DIGITS);
-  // The point is among the digits.
+  // `exact` contains the point, so the digits after the kept ones begin here.
   const isTie = /^50*e/.test(exact.slice(digits + 1));
   const isEven = "02468".includes(exact.charAt(digits));
   return isTie && isEven

@@ -2,9 +2,9 @@
 export interface RefusedCalls {
   /** The answer, which begins with a code: `OOM command not allowed when used memory > 'maxmemory'.` */
   readonly error: string;
-  /** Only this command, wherever a script calls it. Default: whole scripts, before they do anything. */
+  /** Refuses only this command, wherever a script calls it. Default: refuses whole scripts, before they do anything. */
   readonly command?: string;
-  /** Only in this script of holdfast, by its name as in the event `holdfast:command:start`. Default: in all. */
+  /** Refuses only in this script of holdfast, named as in the event `holdfast:command:start`. Default: in all scripts. */
   readonly script?: string;
 }
 

@@ -4,7 +4,7 @@ import { CommandError } from "./reply.js";
 
 /** The version to imitate where versions of Redis differ. */
 const VERSION = "7.2.0";
-/** Constant, because its clients know no other server. */
+/** Any constant will do: no client compares it with the id of another server. */
 const RUN_ID = "0".repeat(40);
 
 const INFO = [

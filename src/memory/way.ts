@@ -10,7 +10,7 @@ export interface Traveller {
 
 /** The way from drivers to a server inside this process: it may be closed for a while, or slow. */
 export class Way {
-  /** How long an answer travels, in milliseconds. */
+  /** How long an answer takes to arrive, in milliseconds. */
   delayMs = 0;
   readonly #clock: Clock;
   readonly #travellers = new Set<Traveller>();
@@ -24,7 +24,7 @@ export class Way {
     return this.#isOpen;
   }
 
-  /** @returns a function that leaves again */
+  /** @returns a function that removes the driver again */
   join(traveller: Traveller): () => void {
     this.#travellers.add(traveller);
     return () => this.#travellers.delete(traveller);
@@ -50,7 +50,7 @@ export class Way {
 
 const ways = new WeakMap<object, Way>();
 
-/** The way to a server. Each server has only one. */
+/** The way to a server: always the same object for the same server. */
 export function wayTo(server: { readonly clock: Clock }): Way {
   const way = ways.get(server) ?? new Way(server.clock);
   ways.set(server, way);

@@ -24,14 +24,17 @@ export class AcquireMetrics implements MetricGroupMeter {
 
   listen(listening: EventListening): void {
     const [all, instruments] = [this.#all, this.#instruments];
-    /** The calls that began while this was measured, each with its series: a call must count down in the series in which it counted up. */
+    /**
+     * The calls that began since measuring began, each with its series: the end of a call must count down in the series that its beginning
+     * counted up.
+     */
     const calls = new Map<AcquireEvent, Series>();
     listening.toTrace(events.acquire, {
       begun(event) {
         const series = all.of(event);
         series.active += 1;
         calls.set(event, series);
-        // Calls are counted when the meter asks, even before the first call ends.
+        // Creates the instruments now, so that the meter can ask for the number of calls before the first call ends.
         void instruments.current;
       },
       ended(event) {

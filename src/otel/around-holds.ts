@@ -25,7 +25,7 @@ import { tracerOf } from "./tracers.js";
 
 /** How to make spans around bodies. */
 export interface AroundHoldsOptions {
-  /** Default: the global one. */
+  /** Default: the global provider. */
   readonly tracerProvider?: TracerProvider;
 }
 

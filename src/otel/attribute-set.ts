@@ -1,8 +1,8 @@
 import type { Attributes } from "@opentelemetry/api";
 
 /**
- * Attributes that many measurements share. They are created once and frozen, and so are the sets with one attribute more: copying them for
- * each measurement would take longer than recording it.
+ * Attributes that many measurements share. Each set is created once, frozen and kept. So are the sets with one more attribute, because to
+ * copy attributes takes longer than to record a measurement.
  */
 export class AttributeSet {
   readonly attributes: Attributes;
@@ -14,7 +14,7 @@ export class AttributeSet {
   }
 
   /**
-   * These attributes and another.
+   * The set with one more attribute.
    * @param name always the same for this set
    * @param value one of a few values, because each is kept
    */

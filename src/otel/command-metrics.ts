@@ -21,7 +21,7 @@ export class CommandMetrics implements MetricGroupMeter {
         const { duration, size } = this.#instruments.current;
         const command = this.#all.with(COMMAND, script);
         duration.record(durationMs / 1_000, command.with(COMMAND_OUTCOME, outcome).attributes);
-        // 0: it was not sent.
+        // A command that was never sent concerns 0 locks.
         if (locks > 0) size.record(locks, command.attributes);
       },
     });

@@ -6,11 +6,11 @@ export type MetricGroup = "acquire" | "hold" | "renewal" | "failure" | "command"
 
 /** The metrics and traces to produce, and their names. */
 export interface HoldfastInstrumentationConfig {
-  /** Whether the constructor enables it. Default: true. */
+  /** Whether the constructor enables the instrumentation. Default: true. */
   enabled?: boolean;
   /**
-   * Makes the attribute `holdfast.lock.name` of metrics: undefined for none. The attribute must have few values, because each is a separate
-   * time series; {@link foldNames} makes such a function. Default: metrics have no lock names.
+   * Makes the attribute `holdfast.lock.name` of metrics; returns undefined for no attribute. The attribute must have few values, because
+   * each is a separate time series; {@link foldNames} makes such a function. Default: metrics have no lock names.
    */
   lockName?: (name: string, kind: string) => string | undefined;
   /** Which calls have a span, with the full name of the lock: contended or unsuccessful calls, all, or none. Default: `contended`. */
@@ -21,7 +21,7 @@ export interface HoldfastInstrumentationConfig {
   clock?: Clock;
 }
 
-/** The same with every default filled in. */
+/** The configuration with every default filled in. */
 export interface OtelSettings {
   readonly enabled: boolean;
   readonly lockName: NonNullable<HoldfastInstrumentationConfig["lockName"]> | undefined;

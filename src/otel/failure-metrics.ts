@@ -7,7 +7,7 @@ import type { EventListening } from "./listening.js";
 import type { MetricGroupMeter } from "./metric-group.js";
 import { SeriesOfLocks } from "./series.js";
 
-/** Counts failures that do not fail a call. */
+/** Counts failures that no call of the program reports. */
 export class FailureMetrics implements MetricGroupMeter {
   readonly #all: SeriesOfLocks;
   readonly #instruments: Instruments<ReturnType<typeof instrumentsOf>>;

@@ -8,15 +8,18 @@ export interface FoldNamesOptions {
 
 const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
 const MAX = 200;
-/** The SDK of OpenTelemetry keeps this many series for an instrument. This many names are remembered as well. */
+/** The SDK of OpenTelemetry keeps this many series for an instrument. The function remembers the folded form of as many names. */
 const MOST = 2_000;
 const OTHER = "other";
-/** The parts that differ from thing to thing: UUIDs, hexadecimal numbers of at least eight digits, decimal numbers of at least two. */
+/**
+ * The parts of a name that identify one object of many: UUIDs, hexadecimal numbers of at least eight digits, decimal numbers of at least
+ * two.
+ */
 const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{2,}/gi;
 
 /**
  * Makes few values of many lock names, for the attribute `holdfast.lock.name` of metrics: in `order:4711` and `order:4712` the number
- * becomes `*`, and both are `order:*`. Names beyond the first `max - 1` different values are `other`, as long as the function lives.
+ * becomes `*`, and both are `order:*`. After the first `max - 1` different values, the function returns `other` for each new value.
  *
  * @example
  * new HoldfastInstrumentation({ lockName: foldNames() });

@@ -33,11 +33,11 @@ export class HoldfastInstrumentation implements Disposable {
   #tracerProvider: TracerProvider | undefined;
   /** The instruments of the enabled groups; undefined until they are first needed. */
   #meters: readonly MetricGroupMeter[] | undefined;
-  /** Undefined while it is disabled. */
+  /** Undefined while the instrumentation is disabled. */
   #listening: EventListening | undefined;
 
   /**
-   * Enables it, unless `enabled` is false.
+   * Enables the instrumentation, unless `enabled` is false.
    * @throws TypeError naming the option that is wrong
    */
   constructor(config: HoldfastInstrumentationConfig = {}) {
@@ -46,7 +46,7 @@ export class HoldfastInstrumentation implements Disposable {
     if (this.#settings.enabled) this.enable();
   }
 
-  /** Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Harmless twice. */
+  /** Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Calling it twice is safe. */
   enable(): this {
     if (this.#listening !== undefined) return this;
     const listening = new EventListening();
@@ -57,7 +57,7 @@ export class HoldfastInstrumentation implements Disposable {
     return this;
   }
 
-  /** Stops listening. Harmless twice. */
+  /** Stops listening. Calling it twice is safe. */
   disable(): void {
     this.#listening?.stop();
     this.#listening = undefined;
@@ -68,7 +68,7 @@ export class HoldfastInstrumentation implements Disposable {
     this.disable();
   }
 
-  /** Default: the global one. */
+  /** Default: the global provider. */
   setTracerProvider(provider: TracerProvider): void {
     this.#tracerProvider = provider;
     this.#again();

@@ -4,7 +4,7 @@ import { VERSION } from "../version.js";
 /** The name of the meter and of the tracer. */
 export const SCOPE = "holdfast";
 
-/** In seconds. From a lone acquisition near the server to a wait of a minute. */
+/** In seconds. From an uncontended acquisition near the server to a wait of a minute. */
 export const ACQUIRE_BOUNDARIES: number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
@@ -12,7 +12,7 @@ export const ACQUIRE_BOUNDARIES: number[] = [
 export const HOLD_BOUNDARIES: number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ];
-/** In seconds. A beat of the watchdog may always be a tenth of a second late. */
+/** In seconds. Even without any trouble, a beat of the watchdog may be a tenth of a second late. */
 export const LATENESS_BOUNDARIES: number[] = [0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** A command concerns about a hundred locks at most. */
 export const SIZE_BOUNDARIES: number[] = [1, 2, 5, 10, 20, 50, 100];
@@ -29,7 +29,7 @@ export class Instruments<T> {
   #made: T | undefined;
 
   /**
-   * @param given undefined: the global provider
+   * @param given undefined stands for the global provider
    * @param unmake ends the callbacks of instruments that are no longer used
    */
   constructor(given: MeterProvider | undefined, make: (meter: Meter) => T, unmake?: (made: T) => void) {

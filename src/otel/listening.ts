@@ -28,7 +28,7 @@ export class EventListening {
     this.#ends.push(() => channel.unsubscribe(safe));
   }
 
-  /** Is called when it stops. */
+  /** Registers a function that is called when the listening stops. */
   atEnd(end: () => void): void {
     this.#ends.push(end);
   }
@@ -38,7 +38,7 @@ export class EventListening {
   }
 }
 
-/** @param what the name that a report of the failure gives */
+/** @param what names the handler in the report of a failure */
 export function neverThrowing<T>(what: string, handle: (value: T) => void): (value: T) => void {
   let hasFailed = false;
   return (value) => {
@@ -51,7 +51,7 @@ export function neverThrowing<T>(what: string, handle: (value: T) => void): (val
   };
 }
 
-/** A logger of the program may throw as well. */
+/** Never throws, although a logger of the program may. */
 export function tellFailure(what: string, error: unknown): void {
   try {
     diag.error(`holdfast/otel: ${what} failed; this is reported only once`, error);

@@ -5,7 +5,7 @@ interface LiveHold {
   readonly series: Series;
   /** The time of its first hold, on the monotonic clock. */
   readonly startMs: number;
-  /** How many holds it has. */
+  /** How many holds the thread has on the lock. */
   count: number;
 }
 
@@ -51,7 +51,7 @@ export class LiveHolds {
   }
 }
 
-/** A thread may hold several locks, and the holder has no space in it. */
+/** Names the thread and the lock, because a thread may hold several locks. The holder contains no space. */
 function idOf({ name, holder }: EventHold): string {
   return `${holder} ${name}`;
 }

@@ -9,14 +9,14 @@ interface HeldBody {
 }
 
 /**
- * The spans of bodies that run, so that they can report the loss of a lease. The losses of a joint lock are reported for each lock, and in
- * no span.
+ * The spans of bodies that run, so that they can report the loss of a lease. The losses of a joint lock are reported for each of its locks,
+ * and so in no span.
  */
 class OpenSpans {
   readonly #spans = new Map<string, Set<Span>>();
   #listens = false;
 
-  /** From now on it receives losses, as long as the process lives: a client keeps its `around` for good. */
+  /** Subscribes to losses until the process ends, because a client keeps its `around` for good. */
   listen(): void {
     if (this.#listens) return;
     this.#listens = true;
@@ -51,10 +51,10 @@ class OpenSpans {
   }
 }
 
-/** A thread may hold several locks, and the holder has no space in it. */
+/** Names the thread and the lock, because a thread may hold several locks. The holder contains no space. */
 function idOf({ name, holder }: HeldBody): string {
   return `${holder} ${name}`;
 }
 
-/** Those of this process. */
+/** The spans of all clients of this process. */
 export const openSpans: OpenSpans = new OpenSpans();

@@ -38,7 +38,7 @@ export class SeriesOfLocks {
     return this.#series.values();
   }
 
-  /** Nothing is counted any more. The SDK keeps the last number that it was given, so from now on it gets 0. */
+  /** Sets all counts to 0. The SDK would otherwise keep the last number that it was given. */
   clear(): void {
     for (const series of this.#series.values()) series.active = 0;
   }

@@ -1,9 +1,13 @@
 import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.js";
 
 /**
- * Flags of a held lock. `stale`: each holder's client is gone, none reports a fixed lease, and the TTL was seen to fall for longer than a
- * watchdog needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never ends by
- * itself; `fixed`, it is not renewed by a watchdog; `max-hold`, `maxHoldMs` limits its hold.
+ * Flags of a held lock:
+ * - `stale`: each holder's client is gone, none reports a fixed lease, and the TTL was seen to fall for longer than a watchdog needs to
+ *   raise it.
+ * - `leaked`: a client that is gone has permits that never return by themselves.
+ * - `no-ttl`: it never ends by itself.
+ * - `fixed`: no watchdog renews it.
+ * - `max-hold`: `maxHoldMs` limits its hold.
  */
 export type LockFlag = "stale" | "leaked" | "no-ttl" | "fixed" | "max-hold";
 
@@ -13,8 +17,13 @@ export interface WatchedLock extends ListedLock {
 }
 
 /**
- * The change of a lock between two looks: `taken`, it was free or absent; `freed`; `handed-over`, it has other holders; `queue`, other
- * calls wait for it; `lost`, a client reports the loss of a hold; `stale`, as the flag.
+ * The change of a lock between two looks:
+ * - `taken`: it was free or absent before.
+ * - `freed`: it has no holder any more.
+ * - `handed-over`: it has other holders.
+ * - `queue`: the number of waiting calls has changed.
+ * - `lost`: a client reports the loss of a hold.
+ * - `stale`: it has this flag now.
  */
 export interface LockChange {
   readonly type: "taken" | "freed" | "handed-over" | "queue" | "lost" | "stale";
@@ -39,21 +48,21 @@ interface LookResult {
 /** A watchdog of 30 s raises the TTL every 10 s; any watchdog raises it every third of its lease. */
 const RENEWAL_MS = 11_000;
 const RENEWALS_A_LEASE = 3;
-/** A renewal takes a while. */
+/** A renewal may come this late. */
 const LATE_MS = 1_000;
 
 /**
  * How long a TTL must fall from its first value until it is sure that no watchdog renews it.
- * @param ttlMs the first value: the lease of a watchdog has at least that length, and the next renewal comes within a third of it
+ * @param ttlMs the first value. A watchdog's lease is at least that long, and its next renewal is due within a third of the lease
  */
 export function staleAfterMs(ttlMs: number): number {
   return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);
 }
-/** How much higher a TTL may be than the rest of the previous one, because it is read over a network. */
+/** A TTL that is read over a network may seem to be this much higher than the previous reading allows. */
 const TOLERANCE_MS = 500;
 /**
- * Two reports of a loss, of the same lock by the same client, are the same loss if their times differ by no more than this: looks and beats
- * take a while.
+ * Two reports that the same client lost the same lock are about one loss if their times differ by at most this much, because looks and
+ * beats take a while.
  */
 const SAME_LOSS_MS = 2_000;
 /** A client is gone after this many beats. Clients that fall silent within that time fell silent together. */
@@ -63,13 +72,13 @@ const BEATS = 3;
 interface Fall {
   readonly holders: string;
   readonly sinceMs: number;
-  /** How long it has to fall. */
+  /** How long the TTL must fall before the lock is stale. */
   readonly neededMs: number;
   readonly ttlMs: number;
   readonly atMs: number;
 }
 
-/** The looks at all locks, one after the other. */
+/** Compares each look at all locks with the previous look. */
 export class Looks {
   #before: ReadonlyMap<string, WatchedLock> | undefined;
   #falls: ReadonlyMap<string, Fall> = new Map();
@@ -110,7 +119,7 @@ export class Looks {
     return { holders: names, sinceMs: nowMs, neededMs: staleAfterMs(ttlMs), ttlMs, atMs: nowMs };
   }
 
-  /** The losses that clients report and that are not in the result yet. */
+  /** The losses that clients report and that no earlier result contains. */
   #lost(clients: Fleet["clients"], now: ReadonlyMap<string, WatchedLock>, nowMs: number): LockChange[] {
     const losses = new Map<string, number>();
     const told = clients.flatMap(({ id, lost }) =>
@@ -176,7 +185,7 @@ function flagsOf(
   return flags;
 }
 
-/** The keys of semaphores stay when all permits are back. */
+/** Kinds whose key has no TTL by nature: the key stays when all permits are back. */
 const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
   "semaphore",
   "permit-expirable-semaphore",
@@ -210,12 +219,12 @@ function holdName(key: string, holder: string): string {
   return JSON.stringify([key, holder]);
 }
 
-/** In a small fleet a few processes end together, for example with their machine. */
+/** In a small fleet, fewer processes than this may end together for another reason, for example with their machine. */
 const MANY = 3;
 
 /**
  * Whether more than half of the processes of a group, and three at least, fell silent together, which happens when the server of their
- * presence is lost. The clients of one process die together.
+ * presence is lost. Clients of one process count once, because they end together.
  */
 function isUnwell(clients: readonly ClientPresence[]): boolean {
   const there = new Set(clients.filter(({ state }) => state === "there").map(processOf));

@@ -28,13 +28,13 @@ type FoundLocks = AsyncIterable<ListedLock> & { readonly unreadable?: number };
 const SHARE = 0.1;
 
 /**
- * Reads the locks that are held or waited for repeatedly, and reports the changes. A lock that is taken and freed between two looks is not
- * seen. It ends with the loop over it, and sends nothing after that.
- * @throws TypeError, RangeError at once; in the loop what `locks` and `fleet` throw
+ * Repeatedly reads the locks that are held or waited for, and reports the changes. A lock that is taken and freed between two looks is not
+ * seen. It sends nothing more once the loop over it has ended.
+ * @throws TypeError, RangeError at once; in the loop, the errors of `locks` and `fleet`
  */
 export function watchLocks(holdfast: WatchedClient, options: WatchOptions = {}): AsyncIterable<LocksSeen> {
   const settings = watchSettings(options);
-  // Checks the rest of them.
+  // `locks` checks the other options.
   const locks = holdfast.locks(settings.find);
   return { [Symbol.asyncIterator]: () => watch(holdfast, locks, settings) };
 }

@@ -8,13 +8,13 @@ export interface WatchOptions extends Pick<FindLocksOptions, "match" | "group" |
   readonly everyMs?: number;
   /** Where to look for names. Default: `["presence", "channels"]`. */
   readonly sources?: readonly LockSource[];
-  /** Ends the loop with its reason. */
+  /** Ends the loop, which rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock;
 }
 
-/** The same with every default filled in. */
+/** The options with every default filled in. */
 export interface WatchSettings {
   readonly everyMs: number;
   readonly find: FindLocksOptions;

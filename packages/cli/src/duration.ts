@@ -39,7 +39,7 @@ export function readDuration(
   return ms;
 }
 
-/** In the form that {@link readDuration} reads, in the largest unit that needs no fraction. */
+/** A duration in the form that {@link readDuration} reads, in the largest unit that needs no fraction. */
 export function writeDuration(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return "forever";
   for (const unit of ["h", "m", "s"] as const)
@@ -47,7 +47,7 @@ export function writeDuration(ms: number): string {
   return `${Math.round(ms)}ms`;
 }
 
-/** For people, with at least two digits: `850 ms`, `41 s`, `12 min`, `3 h`, `2 d`. */
+/** A duration as text for people, in a unit that gives it about two digits: `850 ms`, `41 s`, `12 min`, `3 h`, `2 d`. */
 export function tellDuration(ms: number): string {
   const wholeMs = Math.max(0, Math.round(ms));
   if (wholeMs < 1_000) return `${wholeMs} ms`;

@@ -3,7 +3,7 @@ export const exitCodes = {
   ok: 0,
   /**
    * `doctor`: a check failed. `show --exit-code`: the lock is free. `unlock`, `release`, `semaphore`: nothing was done, because others hold
-   * the lock, or it changed meanwhile.
+   * the lock, or its state changed meanwhile.
    */
   no: 1,
   /** The command line is wrong; nothing was sent to Redis. */
@@ -12,7 +12,7 @@ export const exitCodes = {
   wrongType: 65,
   /** Redis can not be reached, or refuses. */
   unavailable: 69,
-  /** A bug of ours. */
+  /** A bug of holdfast. */
   software: 70,
   /** The results could not be written to stdout. */
   notWritten: 74,

@@ -2,7 +2,7 @@ import { InvalidNameError, ServerReplyError, UnavailableError, WrongTypeError } 
 import { exitCodes } from "./exit-codes.js";
 import { Failure } from "./failure.js";
 
-/** Explains an error of holdfast or of the Redis client to the user of the command line. Any other error is a bug of ours. */
+/** Explains an error of holdfast or of the Redis client to the user of the command line. Any other error is a bug of holdfast. */
 export function failureOf(error: unknown): Failure {
   const { message } = error instanceof Error ? error : { message: String(error) };
   const as = (exitCode: number, text = message) => new Failure(exitCode, text, { cause: error });
@@ -16,18 +16,21 @@ export function failureOf(error: unknown): Failure {
   return as(exitCodes.software, `this is a bug of holdfast, please report it:\n${stack}`);
 }
 
-/** Whether one server was addressed, and is a node of a cluster. */
+/** Whether the user addressed one server, and that server is a node of a cluster. */
 function isMoved({ cause }: UnavailableError): boolean {
   return cause instanceof ServerReplyError && cause.code === "MOVED";
 }
 
-/** The library's message tells programs which client to make. */
+/** Replaces the library's message, which is for programs, by the option that the user should give. */
 function toCluster({ server }: UnavailableError): string {
   const url = server.replace(/^(rediss?):\/\/([^/]*).*$/, "$1+cluster://$2");
   return `${server}: it is a node of a cluster: address the cluster, as in --url ${url}`;
 }
 
-/** Whether Redis has refused for a missing right. The refusal of a script has other words than the refusal of a command. */
+/**
+ * Whether Redis has refused a command because the user lacks a right. The refusal of a script has other words than the refusal of a
+ * command.
+ */
 export function lacksRight(error: unknown): boolean {
   return error instanceof Error && /NOPERM|can't run this command|ACL failure in script/.test(error.message);
 }

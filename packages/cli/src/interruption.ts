@@ -2,7 +2,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Runs work that ends only from outside: by Ctrl-C, or by a signal that asks the process to end.
- * @returns undefined if it was ended so
+ * @returns undefined if one of these signals ended the work
  */
 export async function untilInterrupted<T>(
   work: (signal: AbortSignal, end: () => void) => Promise<T>,

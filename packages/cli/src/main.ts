@@ -24,7 +24,7 @@ process.exitCode = await run(args, {
   env,
   out,
   err,
-  // Accessing stdin opens it.
+  // A getter, because every access to `process.stdin` opens stdin.
   get input() {
     return process.stdin;
   },

@@ -4,7 +4,7 @@ import { hidden, plain, wrapped } from "./text/plain.js";
 /** How to paint text on a terminal. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** The target of a stream of the process. */
+/** A stream of the process that text is written to. */
 export interface Stream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -53,24 +53,24 @@ export class Output {
     this.#out.write(`${text}\n`);
   }
 
-  /** The same for programs: an object in a line. Characters that could move the cursor of a terminal become JSON escapes. */
+  /** A result for programs: an object as one line of JSON. Characters that could move the cursor of a terminal become JSON escapes. */
   json(value: unknown): void {
     const text = JSON.stringify(value, (_, held) => (typeof held === "bigint" ? String(held) : held));
     this.line(text.replace(hidden, jsonEscape));
   }
 
-  /** Characters that control a terminal. */
+  /** Writes control characters of a terminal, unchanged. */
   raw(text: string): void {
     this.#out.write(text);
   }
 
-  /** @returns ends it */
+  /** @returns a function that removes the listener */
   onResize(listener: () => void): () => void {
     this.#out.on?.("resize", listener);
     return () => void this.#out.off?.("resize", listener);
   }
 
-  /** Text in the form that stdout shows. */
+  /** Text with this style, if stdout shows styles. */
   paint(style: Style, text: string): string {
     return this.#isColoured && this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text;
   }
@@ -85,7 +85,7 @@ export class Output {
     this.#err.write(`holdfast: ${plain(text)}\n`);
   }
 
-  /** Prints a question. The user types behind it. */
+  /** Prints a question. The user types the answer on the same line. */
   ask(text: string): void {
     this.#err.write(`holdfast: ${plain(text)} `);
   }

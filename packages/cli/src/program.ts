@@ -115,7 +115,7 @@ function complain(error: unknown, surroundings: Surroundings, options: OutputOpt
   return failure.exitCode;
 }
 
-/** Errors quote the typed argument. */
+/** Errors quote the typed argument, which may contain control characters. */
 function plainLines(text: string): string {
   return text.split("\n").map(plain).join("\n");
 }

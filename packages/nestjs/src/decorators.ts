@@ -15,13 +15,13 @@ export type LockedMethodOptions = LockedOptions & {
     | { readonly onBusy: Exclude<OnBusy, "wait">; readonly waitMs?: undefined }
   );
 
-/** How to make the runs of a scheduled method one run in the fleet. */
+/** How to run a scheduled method only once in the whole fleet, at each scheduled time. */
 export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fireTime" | "clock"> {
   /** The name of the job. Default: `<class>.<method>`. */
   readonly name?: string;
   /**
-   * All fires of the schedule are at multiples of it, in milliseconds: 60 000 for a schedule of minutes. Nest does not pass the scheduled
-   * time to the method, so the time of the call is rounded down.
+   * In milliseconds; each scheduled time must be a multiple of it: 60 000 for a schedule of minutes. Nest does not pass the scheduled time
+   * to the method, so the time of the call is rounded down.
    */
   readonly gridMs: number;
   readonly client?: string;
@@ -66,7 +66,7 @@ export function Locked<
   Args extends readonly unknown[] = [],
   const Options extends LockedMethodOptions = LockedMethodOptions,
 >(key: KeyNames | ((...args: Args) => KeyNames), given: Options): MethodDecorating<Args, Options> {
-  // Without types the options may be missing: `locked` then throws.
+  // A caller without TypeScript may leave out the options: `locked` then throws.
   const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {
     if (typeof key !== "function" && [key].flat().some((name) => typeof name !== "string" || name === ""))
@@ -141,7 +141,7 @@ function findIn(target: object, client: string | undefined): (self: object) => H
   };
 }
 
-/** The metadata of the decorators below goes on to the method's replacement. */
+/** Copies the metadata of the decorators below to the method that replaces the decorated method. */
 function keepingMetadata<M>(
   { value: from }: TypedPropertyDescriptor<M>,
   decorated: TypedPropertyDescriptor<M>,

@@ -12,7 +12,7 @@ import { ClientClosedError, QuorumError, UnavailableError, WaitTimeoutError } fr
 const BUSY = "Somebody else is working on this: try again later";
 const AWAY = "Not available at the moment: try again later";
 
-/** How long a client should wait before it asks again, in seconds: most locks are held for less. */
+/** How many seconds an HTTP client should wait before it asks again: most locks are held for less. */
 const RETRY_AFTER_S = 2;
 
 /**

@@ -2,14 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { types } from "node:util";
 import { type Driver, ServerReplyError } from "holdfast";
 
-/** A channel like a lock's channel: users of Redis often have rights for such channels only. */
+/** Named like a lock's channel, because users of Redis often have rights for such channels only. */
 const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 
 /** Checks whether messages arrive, which wake the waiters of a lock. */
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;
-  /** A subscription that is not answered yet: not every check asks a server that is away again. */
+  /** A subscription without an answer yet. Later checks wait for it, and do not ask the server again. */
   #asking: Promise<void> | undefined;
 
   constructor(driver: Driver, { sharded }: { sharded: boolean }) {
@@ -46,7 +46,7 @@ export class Messages {
   }
 }
 
-/** A refusal is an answer, too: the user may have the right to the channels of certain locks, and gets their messages. */
+/** This refusal shows that the server answers. The user may have rights to the channels of certain locks, whose messages then arrive. */
 function isOfThisChannel(error: unknown): boolean {
   return error instanceof ServerReplyError && error.code === "NOPERM" && /channel/.test(error.message);
 }

@@ -92,7 +92,7 @@ class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationS
     this.#options = options;
   }
 
-  /** Does not wait: bodies may wait for work that other modules end now. */
+  /** Does not wait for the bodies: they may need other modules, which Nest is ending at the same time. */
   onModuleDestroy(): void {
     this.#closing = this.#holdfast.close(this.#options.close ?? CLOSE);
     this.#closing.catch(() => undefined);
@@ -121,8 +121,8 @@ const makers: Readonly<Record<FeatureLockKind, (holdfast: Holdfast, name: string
 };
 
 /**
- * Gives an application its locks: `forRoot`, or `forRootAsync` with `useFactory`, `useClass` or `useExisting`. The client is injected by its
- * class, or by `@InjectHoldfast()`, and closed when the application is, before its connection.
+ * Gives an application its locks: `forRoot`, or `forRootAsync` with `useFactory`, `useClass` or `useExisting`. The client is injected by
+ * its class, or by `@InjectHoldfast()`, and closed together with the application, before its connection is closed.
  */
 @Module({})
 export class HoldfastModule extends ConfigurableModuleClass {
@@ -142,7 +142,7 @@ export class HoldfastModule extends ConfigurableModuleClass {
     return { module: HoldfastModule, providers, exports: providers.map(({ provide }) => provide) };
   }
 
-  /** The same with a server inside the process, for tests: needs `fengari`. */
+  /** Like `forRoot`, with a server inside the process, for tests. Needs `fengari`. */
   static forTesting(extras: HoldfastModuleExtras = {}): DynamicModule {
     const useFactory = async () => {
       const { memoryDriver } = await import("holdfast/memory").catch((cause: unknown) => {

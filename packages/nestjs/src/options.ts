@@ -10,16 +10,16 @@ export interface ConnectedOptions extends HoldfastOptions {
    */
   readonly close?: CloseOptions;
   /**
-   * Ends the connection, once the client is closed: `() => redis.disconnect()`. Without Redis, `quit()` of ioredis may take a minute.
+   * Ends the connection after the client is closed: `() => redis.disconnect()`. Without Redis, `quit()` of ioredis may take a minute.
    * Default: the connection stays open, for the application.
    */
   readonly disconnect?: () => unknown;
 }
 
-/** An existing client, which the module closes, as `close` says. */
+/** An existing client, which the module closes as the option `close` says. */
 export interface GivenOptions extends Pick<ConnectedOptions, "close" | "disconnect"> {
   readonly holdfast: Holdfast;
-  /** The driver of that client, with which the health check tests whether messages arrive. Default: no test of messages. */
+  /** The driver of that client: the health check uses it to test whether messages arrive. Default: messages are not tested. */
   readonly driver?: Driver;
 }
 

@@ -9,13 +9,13 @@ import { getHoldfastToken, messagesToken } from "./tokens.js";
 export interface HoldfastHealthOptions {
   /** The name of the client. Default: the client without a name. */
   readonly client?: string;
-  /** The limit for each of two questions, in milliseconds. Default: 1 000. */
+  /** The time limit for each of the two checks, in milliseconds. Default: 1 000. */
   readonly timeoutMs?: number;
 }
 
 /**
  * Reports the state of the locks' server to Terminus: `up`; `down` if it does not answer; `degraded` if it answers but its messages do not
- * arrive. Locks then work, but waiters wake up late.
+ * arrive. In the last state locks work, but waiters wake up late.
  */
 @Injectable()
 export class HoldfastHealthIndicator {
@@ -46,7 +46,7 @@ export class HoldfastHealthIndicator {
       const failure = await messages?.failure(timeoutMs);
       if (failure === undefined) return indicator.up({ server, rttMs });
       const seen = { server, rttMs, messages: failure };
-      // Terminus 11 has no word for this state.
+      // Terminus 11 has no state `degraded`.
       return "degraded" in indicator ? indicator.degraded(seen) : (indicator as Former).up(seen);
     } catch (error) {
       return indicator.down({ message: messageOf(error) });

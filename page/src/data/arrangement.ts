@@ -81,7 +81,7 @@ function orderOf(by: SortBy): Order {
   return (a, b) => waitingFor(b.row) - waitingFor(a.row) || byAge(a, b);
 }
 
-/** On the clock of the page; locks of unknown age come last. */
+/** The time since when the lock has been held, on the clock of the page; locks of unknown age come last. */
 function startOf({ row, toldMs }: SeenLock): number {
   return toldMs - (ageOf(row) ?? -1e12);
 }

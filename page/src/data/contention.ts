@@ -1,12 +1,12 @@
 import type { LockRow, Point } from "../../../src/inspector/format.js";
 
-/** Ten minutes, ten seconds each. */
+/** Sixty steps of ten seconds are ten minutes. */
 const STEPS = 60;
 
 /** How many calls waited for a lock, the latest step last. */
 export type Steps = readonly number[];
 
-/** Remembers for each contended lock how many calls waited, in steps of the server's points. */
+/** Remembers for each contended lock how many calls waited: one step for each point that the server sends. */
 export class Contention {
   #past = new Map<string, number[]>();
   /** The most calls that waited since the latest point. */

@@ -3,19 +3,19 @@ import { EventStreamReader, type StreamMessage } from "./event-stream.js";
 import { RefusedError, type Requests } from "./requests.js";
 import type { Store } from "./store.js";
 
-/** A ping comes each 15 s. */
+/** The server sends a ping every 15 s: without any data for this long, the feed counts as broken. */
 const SILENCE_MS = 40_000;
 /**
- * A proxy may buffer the whole feed, so the page first asks for a snapshot in a separate request. Otherwise it would be empty while the
- * proxy buffers.
+ * A proxy may buffer the whole feed. If no message has arrived after this time, the page requests a snapshot once, so that it is not empty
+ * meanwhile.
  */
 const FIRST_WAIT_MS = 4_000;
 const POLL_MS = 5_000;
-/** How long it polls before it tries the feed again. */
+/** How long the page polls before it tries the feed again. */
 const POLLING_MS = 300_000;
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
 
-/** A sentence for people: why the feed ended. */
+/** The feed has sent nothing for too long. */
 class Silence extends Error {}
 
 /** Keeps the store up to date: by the feed, or by polling if a proxy buffers the feed; while paused, not at all. */
@@ -42,7 +42,7 @@ export class Feed {
     this.store.connection({ is: "paused" });
   }
 
-  /** Asks for other locks: there may be more locks than a feed has. */
+  /** Asks for other locks, because there may be more locks than a feed sends. */
   want(wanted: string): void {
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
@@ -61,12 +61,12 @@ export class Feed {
       this.store.connection({ is: "lost", sinceMs, reason });
       const retryMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0;
       failures += 1;
-      // The pages of a restarted server should not all come at once.
+      // After a restart of the server, its pages should not all reconnect at the same moment.
       await pause(retryMs * (0.75 + Math.random() / 2), signal);
     }
   }
 
-  /** @returns why it ended */
+  /** @returns why the feed or the polling ended */
   async #followOrPoll(signal: AbortSignal, succeeded: () => void): Promise<string> {
     try {
       this.store.me(await this.requests.me(AbortSignal.any([signal, AbortSignal.timeout(SILENCE_MS)])));

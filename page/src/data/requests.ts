@@ -5,9 +5,9 @@ import { encoded } from "../text/encoded.js";
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
-    /** The server's message about it; "" without a message. */
+    /** The server's message about the refusal; "" without a message. */
     readonly reason: string,
-    /** Whether surely nothing was changed. */
+    /** Whether it is certain that nothing was changed. */
     readonly nothingDone: boolean,
   ) {
     super(`${status} ${reason}`);

@@ -20,7 +20,7 @@ export interface Seen<T> {
 }
 
 export interface SeenLock extends Seen<LockRow> {
-  /** The full length in the meter of its lease: the longest lease seen of these holders, at least half a minute. */
+  /** The lease that fills the meter: the longest that was seen of these holders, and at least half a minute. */
   readonly fullMs: number;
 }
 
@@ -34,7 +34,7 @@ export type Connection =
 export interface View {
   readonly me: Me | null;
   readonly connection: Connection;
-  /** Whether there was a report yet. */
+  /** Whether any report has arrived yet. */
   readonly isKnown: boolean;
   readonly locks: ReadonlyMap<string, SeenLock>;
   readonly more: number;
@@ -46,7 +46,7 @@ export interface View {
   readonly events: readonly FeedEvent[];
   readonly away: Away | null;
   readonly scan: ScanProgress | null;
-  /** The limits of the Redis user's view, as sentences. */
+  /** Sentences about what the Redis user cannot see. */
   readonly blind: readonly string[];
   /** The server's time, and when it was reported. */
   readonly atMs: number;
@@ -55,7 +55,7 @@ export interface View {
 
 const SHORTEST_FULL_MS = 30_000;
 const MOST_EVENTS = 500;
-/** Six hours; the server keeps one by default. */
+/** Six hours of points. By default the server keeps one hour. */
 const MOST_POINTS = 2_160;
 
 const EMPTY: View = {

@@ -1,6 +1,6 @@
 /**
  * A test for the text in the filter: a glob with `*`, `?`, `[a-z]` and `\`, as on the server. A text without these characters may be
- * anywhere in a name. Its time grows with the length of the name times that of the pattern.
+ * anywhere in a name. The time of the test grows at most with the length of the name times the length of the pattern.
  */
 export function nameFilter(typed: string): (name: string) => boolean {
   if (typed === "") return () => true;
@@ -26,7 +26,7 @@ function fits(text: readonly string[], places: readonly Place[]): boolean {
       at += 1;
       place += 1;
     } else if (starPlace >= 0) {
-      // The latest star takes one more character.
+      // Lets the latest star match one more character.
       starAt += 1;
       [at, place] = [starAt, starPlace + 1];
     } else {

@@ -1,7 +1,7 @@
-/** How much of a stranger's text to show. */
+/** How many characters of a stranger's text to show. */
 export const LONGEST_SHOWN = 200;
 
-/** Controls, halves of characters, line and paragraph ends, and invisible characters, such as marks of direction. */
+/** Control characters, halves of surrogate pairs, line and paragraph ends, and invisible characters, such as marks of direction. */
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
@@ -9,7 +9,7 @@ const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
  * become escapes. The end of a long text becomes `…`.
  */
 export function shown(text: string): string {
-  // Enough to know whether more follows, so that a text of a megabyte is not read to its end.
+  // This much shows whether the text is too long, so that a text of a megabyte is not read to its end.
   const start = [...text.slice(0, 2 * LONGEST_SHOWN + 2)];
   const cut = start.length > LONGEST_SHOWN;
   const kept = cut ? start.slice(0, LONGEST_SHOWN).join("") : start.join("");

@@ -36,7 +36,7 @@ export function App({ store, feed, requests, words }: AppProps) {
   const letters = useShortcuts({ setRoute, openHelp: () => setIsHelp(true) });
   useServerFilter(view, route, feed);
   const newestEvent = view.events[0]?.id ?? 0;
-  // A restarted inspector counts from one again.
+  // The event ids of a restarted inspector begin at one again.
   const seenEvents = useRef(Number.POSITIVE_INFINITY);
   if (view.isKnown && (newestEvent < seenEvents.current || route.screen === "events"))
     seenEvents.current = newestEvent;
@@ -134,7 +134,7 @@ function Refused({
   );
 }
 
-/** The panel took the focus from a row; the row gets it back. */
+/** Gives the focus back to the row from which the panel took it. */
 function focusRow(key: string | null): void {
   requestAnimationFrame(() => {
     const row = key === null ? undefined : rowButton(key);

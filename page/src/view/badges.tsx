@@ -42,7 +42,7 @@ function badgesOf(words: Words, { flags, holders, more }: LockRow): Badge[] {
   return badges;
 }
 
-/** It never comes back by itself. */
+/** Whether the lock, or a permit, is kept by a client that is gone. */
 export function isStale({ flags }: LockRow): boolean {
   return flags.includes("stale") || flags.includes("leaked");
 }

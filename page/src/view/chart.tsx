@@ -14,7 +14,7 @@ interface ChartProps {
 
 const HEIGHT = 168;
 const GAP_SECONDS = 25;
-/** The least width of a chart in time: a new chart has empty room to the left of its first point. */
+/** The least time that a chart spans: a new chart is empty to the left of its first point. */
 const LEAST_SECONDS = 60;
 
 /** One series on a canvas, redrawn when its width or the colours of the system change. */
@@ -62,7 +62,7 @@ function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
   for (const point of history) {
     const second = point.atMs / 1_000;
     const before = times.at(-1);
-    // While no page was open, nothing was measured: a line across the gap would be invented.
+    // While no page was open, nothing was measured, so no line is drawn across the gap.
     if (before !== undefined && second - before > GAP_SECONDS) {
       times.push(before + 1);
       values.push(null);
@@ -138,7 +138,7 @@ function optionsOf(
   };
 }
 
-/** As wide as its longest label. */
+/** The width of an axis, which fits its longest label. */
 function widthOf({ ctx }: uPlot, labels: string[] | null): number {
   const widths = (labels ?? []).map((label) => ctx.measureText(label).width / devicePixelRatio);
   return Math.max(36, ...widths) + 12;

@@ -79,7 +79,7 @@ function byStateAndName(one: Seen<ClientRow>, other: Seen<ClientRow>): number {
   return compare(a.app, b.app) || compare(a.host ?? "", b.host ?? "") || compare(a.id, b.id);
 }
 
-/** On the clock of the page. */
+/** When the client was last seen, on the clock of the page. */
 function lastSeen({ row, toldMs }: Seen<ClientRow>): number {
   return toldMs - row.lastSeenMs;
 }

@@ -8,12 +8,12 @@ import { usePage } from "./page-context.js";
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What has to be typed. */
+  /** The name that the user must type. */
   readonly name: string;
-  /** What to take, and from which holder. */
+  /** What is taken by force, and from which holder. */
   readonly facts: ComponentChildren;
   readonly risks: readonly string[];
-  /** Whether the object of the question has changed meanwhile. */
+  /** Whether the lock or the permits have changed since the dialog was opened. */
   readonly hasChanged: boolean;
   readonly doIt: string;
   act(reason: string): Promise<Freed>;

@@ -12,7 +12,7 @@ import { Age } from "./ticking.js";
 interface FreeDialogProps {
   /** The lock as it was when the dialog was opened: only this state is freed. */
   readonly lock: SeenLock;
-  /** As it is now. */
+  /** The lock as it is now. */
   readonly now: SeenLock | undefined;
   lookAgain(): void;
   close(): void;

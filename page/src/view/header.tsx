@@ -57,7 +57,7 @@ export function Header({ view, route, unseen, openHelp }: HeaderProps) {
   );
 }
 
-/** A button, as the fragment of the address is the route. */
+/** A button calls this, not a link: the fragment of the address is the route. */
 function skip(): void {
   document.getElementById("content")?.focus();
 }
@@ -66,7 +66,7 @@ function versions({ redis, holdfast }: NonNullable<View["me"]>): string {
   return [...(redis === null ? [] : [shown(redis)]), `holdfast ${shown(holdfast)}`].join(" · ");
 }
 
-/** While Redis is away, an open feed says nothing about the present. */
+/** While Redis is away, "live" would be wrong even if the feed is open. */
 function Status({ view: { connection, away } }: { readonly view: View }) {
   const words = useWords();
   const isFed = connection.is === "live" || connection.is === "polling";
@@ -79,7 +79,7 @@ function Status({ view: { connection, away } }: { readonly view: View }) {
   );
 }
 
-/** Problems that affect everything below. */
+/** A problem that makes everything on the page old. */
 export function Banner({ view, retry }: { readonly view: View; retry(): void }) {
   const words = useWords();
   const { connection, away, atMs, toldMs } = view;
@@ -114,7 +114,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   );
 }
 
-/** Covers the end of the window. Everything else ends above it: the style knows its height. */
+/** A bar at the bottom of the window. It tells the style its height, so that everything else ends above the bar. */
 function Bar({ children }: { readonly children: ComponentChildren }) {
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -135,7 +135,7 @@ function Bar({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Four numbers, each in its own place. */
+/** The four numbers at the top of the page. */
 export function Figures({ view }: { readonly view: View }) {
   const words = useWords();
   const { totals, locks } = view;

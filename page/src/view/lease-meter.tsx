@@ -3,12 +3,12 @@ import { durationText } from "../words/words.js";
 import { useWords } from "./page-context.js";
 import { useNow } from "./ticking.js";
 
-/** How long a lock stays if it is not renewed, as a meter and in seconds. */
+/** How long the lock is still held if its lease is not renewed, as a meter and in seconds. */
 export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
   const nowMs = useNow();
   const { row, toldMs, fullMs } = lock;
-  // The key of a semaphore stays when all permits are back.
+  // The key of a semaphore has no TTL: it stays when all permits are back.
   if (row.ttlMs < 0 && !/lock$/.test(row.kind)) {
     const isEndless = (row.permanentCount ?? 0) > 0 || row.holders.some(({ permanent }) => permanent);
     return <span class="dim">{isEndless ? words.neverReturnsShort : "–"}</span>;

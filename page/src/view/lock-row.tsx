@@ -19,7 +19,7 @@ export interface LockRowProps {
   readonly steps: Steps | undefined;
   readonly isFreed: boolean;
   readonly isOpen: boolean;
-  /** Whether Tab leads to this row: it leads to one row of all. */
+  /** Whether the Tab key leads to this row. It leads to one row only. */
   readonly hasTab: boolean;
 }
 

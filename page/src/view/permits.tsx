@@ -5,7 +5,7 @@ import { useWords } from "./page-context.js";
 import type { PermitsOut } from "./release-dialog.js";
 import { Ticking } from "./ticking.js";
 
-/** The available and the total number; undefined for a lock, or if it is unknown. */
+/** The available and the total number of permits; undefined for a lock, or if they are unknown. */
 export function numbersOf(words: Words, { kind, available, takenCount }: LockRow): string | undefined {
   if (available === undefined) return undefined;
   if (kind === "count-down-latch") return words.toCountDown(countText(words, available));
@@ -13,7 +13,7 @@ export function numbersOf(words: Words, { kind, available, takenCount }: LockRow
   return words.taken(countText(words, takenCount), countText(words, available + takenCount));
 }
 
-/** A client's permits: how many, and when they return without the client. */
+/** Whether a client's permits return without the client. */
 export function endOf(words: Words, { permanent, renewed }: LockRow["holders"][number]): readonly string[] {
   if (permanent) return [words.neverReturns];
   return renewed === null ? [] : [renewed ? words.renewed : words.notRenewed];
@@ -24,14 +24,14 @@ interface PermitListProps {
   /** All permits that are out, as Redis has them, and the time of the report. */
   readonly all: readonly TakenPermit[];
   readonly toldMs: number;
-  /** Absent for a reader. */
+  /** Undefined if the user may only look. */
   readonly giveBack: ((permits: PermitsOut) => void) | undefined;
 }
 
 type TakenPermit = NonNullable<LockDetail["permits"]>[number];
 
 const MOST_LISTED = 20;
-/** What a request may name. */
+/** The most permits that a request may name. */
 const MOST_GIVEN_BACK = 100;
 
 /** Permits one by one, with the button that gives them back. */

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 
-/** Keys are not used as attributes: they are long, and strangers write them. */
+/** The key of the lock in each row. It is no attribute of the element, because keys are long and strangers choose them. */
 const keys = new WeakMap<Element, string>();
 
 /** The `ref` of the button of a row. */
@@ -10,13 +10,13 @@ export function rowOf(key: string): (button: Element | null) => void {
   };
 }
 
-/** The button of a row; if that row is gone, of the row that Tab leads to. */
+/** The button of a row. If the row is gone, the button of the row that the Tab key leads to. */
 export function rowButton(key: string): HTMLElement | undefined {
   const buttons = [...document.querySelectorAll<HTMLElement>("[data-row]")];
   return buttons.find((button) => keys.get(button) === key) ?? buttons.find(({ tabIndex }) => tabIndex === 0);
 }
 
-/** Focuses the row that Tab leads to. */
+/** Focuses the row that the Tab key leads to. */
 export function focusRows(): void {
   document.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
 }
@@ -36,7 +36,7 @@ interface RovingFocus {
   };
 }
 
-/** Tab reaches one row; arrows, Home and End lead from there to the others. */
+/** The Tab key reaches one row. The arrow keys, Home and End lead from there to the other rows. */
 export function useRovingFocus(): RovingFocus {
   const inUse = useRef(false);
   const [focused, setFocused] = useState<string>();

@@ -9,7 +9,7 @@ interface Shortcuts {
   openHelp(): void;
 }
 
-/** Single keys. They can be turned off, as WCAG 2.1.4 requires. */
+/** Shortcuts of a single key. They can be turned off, as WCAG 2.1.4 requires. */
 export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
   const [areOn, setAreOn] = useState(() => stored() !== "off");
   useEffect(() => {
@@ -36,7 +36,7 @@ export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
     try {
       localStorage.setItem(STORED, isOn ? "on" : "off");
     } catch {
-      // They are off for this page only.
+      // Without storage, the choice lasts only as long as the page is open.
     }
   };
   return { areOn, set };
@@ -55,12 +55,12 @@ function isTyping(target: EventTarget | null): boolean {
   return target.closest("input, textarea, select, dialog") !== null;
 }
 
-/** The focus is not on an element that arrows scroll or choose in. */
+/** Whether the focus is on no element that uses the arrow keys itself. */
 function isIdle(target: EventTarget | null): boolean {
   return target === document.body || target === document.getElementById("content");
 }
 
-/** At once if the filter is on the screen: the next key is typed into it. */
+/** If the filter is on the screen, it gets the focus at once, because the user may type the next key right away. */
 function focusFilter(setRoute: Shortcuts["setRoute"]): void {
   if (hasFilterFocus()) return;
   setRoute({ screen: "locks" });

@@ -170,7 +170,7 @@ export const en = {
     "Its holder is unknown and not notified. Its work and that of the next holder may overlap for any length of time.",
   riskGone: "Its client is gone: it may be dead, or paused and continue later.",
   riskRead: (count: number) =>
-    `All ${count} holders lose it at once; a waiting writer goes on while they still read.`,
+    `All ${count} holders lose it at once; a waiting writer starts while they still read.`,
   riskWrite: "It is a write lock: readers may see half-written data.",
   riskFenced: (token: string) =>
     `The next holder gets a greater token than ${token}. Only a store that compares tokens rejects late writes of the old one.`,

@@ -1,6 +1,6 @@
 import type { Words } from "./en.js";
 
-/** One language is loaded. */
+/** Loads only the language that is used. */
 export async function wordsFor(language: string): Promise<Words> {
   return /^zh\b/i.test(language) ? (await import("./zh.js")).zh : (await import("./en.js")).en;
 }
@@ -18,7 +18,7 @@ export function durationText(words: Words, ms: number): string {
   return words.days(String(Math.floor(ms / DAY)), String(Math.floor((ms % DAY) / HOUR)));
 }
 
-/** The same with milliseconds below a second: `120 ms`. */
+/** Like {@link durationText}, but with milliseconds below a second: `120 ms`. */
 export function waitText(words: Words, ms: number): string {
   return ms > 0 && ms < SECOND ? words.ms(String(Math.round(ms))) : durationText(words, ms);
 }

@@ -1,6 +1,6 @@
 import type { Words } from "./en.js";
 
-/** The same in Chinese. */
+/** All texts of the page in Chinese. */
 export const zh: Words = {
   lang: "zh",
   screens: { locks: "锁", clients: "客户端", time: "趋势", events: "事件" },
@@ -70,7 +70,7 @@ export const zh: Words = {
   kinds: {
     lock: "锁",
     "fair-lock": "公平锁",
-    "fenced-lock": "栅栏锁",
+    "fenced-lock": "防护锁",
     "read-write-lock": "读写锁",
     "semaphore-or-latch": "信号量/闭锁",
     semaphore: "信号量",
@@ -167,7 +167,7 @@ export const zh: Words = {
   riskGone: "它的客户端已失联：可能已终止，也可能暂停后继续运行。",
   riskRead: (count) => `${count} 个持有者会同时失去它，等待的写者会在它们仍在读取时开始。`,
   riskWrite: "这是写锁：持有者写了一半的内容会立即可读。",
-  riskFenced: (token) => `下一个持有者会得到大于 ${token} 的令牌。只有比较令牌的存储才会拒绝旧持有者的写入。`,
+  riskFenced: (token) => `下一个持有者会得到大于 ${token} 的防护令牌。只有比较令牌的存储才会拒绝旧持有者的写入。`,
   riskFair: "队列中的第一个会得到它。",
   riskStill: "只释放此处显示的状态：如果它在此期间易手，则什么也不做。",
   freeType: (name) => `输入 ${name} 以确认`,
@@ -214,7 +214,7 @@ export const zh: Words = {
   busiestNone: "没有等待的调用。",
   mostWaiting: "同时最多",
   noHistory: "第一个数据点在十秒后出现。",
-  overTimeWhy: "整个集群的数据，来自 presence，每十秒一个点，页面打开时记录在内存中。",
+  overTimeWhy: "所有客户端的数据，来自 presence，每十秒一个点，页面打开时记录在内存中。",
 
   eventTypes: {
     lost: "丢失",

@@ -1,7 +1,9 @@
 import { shellWord } from "../text/shell-word.js";
 import type { ConnectionOptions } from "./settings.js";
 
-/** The options that lead to the same keys, as they were typed, for a command line in the output. A URL with a login is left out. */
+/**
+ * The connection options as they were typed. Commands in the output repeat them, to reach the same keys. A URL with a login is left out.
+ */
 export function connectionAsTyped(options: ConnectionOptions): readonly string[] {
   const { url, user, passwordFile, tlsCa, tlsCert, tlsKey, tlsServerName, tlsNoVerify, prefix, group } =
     options;

@@ -8,14 +8,14 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** The client is closed within this time. For the sake of its locks it would wait longer for servers that do not answer. */
+/** Closing the client may take this long. To release its locks, the client would wait longer for servers that do not answer. */
 const CLOSE_WITHIN_MS = 250;
 
 /** A connection to Redis, and a holdfast client on it. The caller must close it. */
 export interface Connection {
   readonly redis: Redis | Cluster;
   readonly holdfast: Holdfast;
-  /** The server's name for people, without a login. */
+  /** The server's name as text for people, without a login. */
   readonly place: string;
   /** Closes both. Never rejects. */
   close(): Promise<void>;
@@ -53,10 +53,10 @@ export async function connect(
   return connectionOver(redis, settings, options);
 }
 
-/** The same without waiting: the client tries for ever, and calls of holdfast fail meanwhile. */
+/** Like {@link connect}, but without waiting: the client tries for ever to connect, and calls of holdfast fail meanwhile. */
 export function connectInTime(settings: ConnectionSettings, options: HoldfastOptions = {}): Connection {
   const redis = makeRedis(settings);
-  // holdfast reports why a command has failed.
+  // The errors are ignored, because holdfast reports why a command has failed.
   redis.on("error", () => undefined);
   redis.connect().catch(() => undefined);
   return connectionOver(redis, settings, options);
@@ -84,7 +84,7 @@ function connectionOver(
 
 /**
  * Runs work with a connection and closes it afterwards. Before the work, prints warnings about the connection.
- * @param manner the settings that the command decides
+ * @param manner the settings that depend on the command
  */
 export async function withConnection<T>(
   { env, output }: Context,
@@ -111,7 +111,8 @@ export async function hangUp(connection: Connection): Promise<void> {
 /** Once connected, the client tries for ever to reconnect: an outage may end before a lease does. */
 function makeRedis(settings: ConnectionSettings): Redis | Cluster {
   const redis = makeClient(settings);
-  // If the server refuses the database, ioredis goes on in database 0. Its locks would be taken for the requested locks.
+  // If the server refuses the database, ioredis goes on in database 0. The user would take the locks there for those of the requested
+  // database.
   redis.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     if (error.command?.name === "select") redis.disconnect(true);
   });
@@ -126,7 +127,7 @@ function makeClient(settings: ConnectionSettings): Redis | Cluster {
     connectTimeout: connectTimeoutMs,
     connectionName: "holdfast-cli",
     maxRetriesPerRequest: null,
-    // When it ends, ioredis waits this long even for a socket that is closed.
+    // When a connection ends, ioredis waits this long even for a closed socket.
     disconnectTimeout: 200,
     ...(target.tls ? { tls: tlsOptions(settings) } : {}),
   } satisfies CommonRedisOptions & RedisOptions;
@@ -164,7 +165,7 @@ export function tlsOptions({ tls }: ConnectionSettings): object {
   };
 }
 
-/** ioredis reports the reason of a failed connection by an event; its rejection says less. */
+/** Keeps the latest error event of ioredis, which gives the reason of a failed connection. The rejection says less. */
 class LatestError {
   error: Error | undefined;
 

@@ -13,7 +13,7 @@ export interface ConnectionSettings {
   /** The group of presence. */
   readonly group: string;
   readonly connectTimeoutMs: number;
-  /** Whether the command works on a cluster that does not serve all slots, and some of whose masters may not answer. Default: false. */
+  /** Whether the command also works on a failed cluster, where slots are not served and masters may not answer. Default: false. */
   readonly takesFailedCluster?: boolean;
   /** Warnings to print before anything else happens. */
   readonly warnings: readonly string[];
@@ -48,7 +48,7 @@ export function addConnectionOptions(command: Command): Command {
   const options = [
     new Option(
       "--url <url>",
-      "where Redis is (HOLDFAST_URL, REDIS_URL; redis://127.0.0.1:6379); holdfast help urls",
+      "the address of Redis (HOLDFAST_URL, REDIS_URL; redis://127.0.0.1:6379); see holdfast help urls",
     ),
     new Option("--user <name>", "the user of Redis' ACL (HOLDFAST_USER)"),
     new Option(

@@ -60,7 +60,7 @@ export function readTarget(url: string): Target {
   }
 }
 
-/** The target for people, without its login. */
+/** The target as text for people, without its login. */
 export function tellTarget(target: Target): string {
   const list = (addresses: readonly TargetAddress[]) => addresses.map(tellAddress).join(",");
   switch (target.kind) {

@@ -38,7 +38,7 @@ function doctorOptions(): readonly Option[] {
     new Option("--acl <pattern>", "only print the ACL line for names that fit a pattern, such as 'order:*'"),
     new Option("--watchdog <duration>", "the watchdogMs of your programs").default("30s"),
     new Option("--command-timeout <duration>", "their commandTimeoutMs").default("3s"),
-  ].map((option) => option.helpGroup("What is looked at:"));
+  ].map((option) => option.helpGroup("What is checked:"));
 }
 
 async function doctor(context: Context, options: DoctorOptions): Promise<number> {

@@ -1,6 +1,6 @@
 /** A right that the ACL line of docs/guide/servers.md gives. */
 export interface Right {
-  /** As ACLs call it. */
+  /** The name of the right in ACLs. */
   readonly name: string;
   /**
    * A call that tests whether the command is allowed. It changes only the key of the check. Undefined if the test would change the
@@ -122,7 +122,7 @@ export const rightLines: readonly (readonly Right[])[] = [
   ],
 ];
 
-/** Characters for which Redis 6.2 refuses a line. */
+/** Commands that Redis 6.2 does not know: it refuses an ACL line that names them. */
 export const UNKNOWN_TO_6 = ["spublish", "ssubscribe", "sunsubscribe"] as const;
 
 /** The keys and channels of the names that match a pattern of Redis. */

@@ -38,13 +38,13 @@ async function run(check: Check, scene: Scene): Promise<Result> {
     if (error instanceof NotAllowed || error instanceof NotKnown)
       return { id, findings: [skip(error.message)] };
     const message = error instanceof Error ? error.message : String(error);
-    // If a script of holdfast is refused, the library words the error.
+    // If Redis refuses a script of holdfast, the error comes from the library, which already names the missing right.
     if (lacksRight(error)) return { id, findings: [skip(message)] };
     return {
       id,
       findings: [
         fail(`the check failed: ${message}`, {
-          why: "Programs can not rely on anything that this command can not ask.",
+          why: "A question that fails here may fail in programs too.",
           wanted: "Look at the other checks of this server.",
           doc: "docs/guide/servers.md#managed-services",
         }),

@@ -24,7 +24,7 @@ export interface Expectations {
   readonly name: string | undefined;
 }
 
-/** The user may not run a command. */
+/** The Redis user may not run a command. */
 export class NotAllowed extends Error {
   /** @param right in the notation of ACLs: `config|get` */
   constructor(readonly right: string) {
@@ -42,7 +42,7 @@ export class NotKnown extends Error {
 /** How long a server may take to answer one command. */
 const ANSWER_WITHIN_MS = 5_000;
 
-/** What the checks look at. */
+/** The servers and the settings that the checks look at. */
 export class Scene implements Expectations {
   readonly holdfast: Holdfast;
   readonly redis: Redis | Cluster;
@@ -101,7 +101,7 @@ export class Scene implements Expectations {
     });
   }
 
-  /** Whether it is a cluster, according to the URL. */
+  /** Whether the URL names a cluster. */
   get isCluster(): boolean {
     return this.target.kind === "cluster";
   }
@@ -163,10 +163,10 @@ function readInfo(reply: unknown): ReadonlyMap<string, string> {
   );
 }
 
-/** If several servers are well, each in its own way, one is reported. */
+/** If more servers than these are well and differ in their reports, only one of the reports is shown, as an example. */
 const MOST_WELL = 3;
 
-/** Judges each server, and reports equal findings once. */
+/** Judges each server, and combines equal findings of several servers. */
 export async function ofEach(
   { servers }: Pick<Scene, "servers">,
   judge: (server: WritableServer) => Promise<readonly Finding[]>,

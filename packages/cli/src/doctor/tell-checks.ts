@@ -18,7 +18,7 @@ const WIDEST = 120;
 /** With fewer columns there is no room for a text beside the name of a check. */
 const NARROWEST = 30;
 
-/** Prints the findings of a check. A finding that is not `ok` also has its importance, a remedy, and a page to read. */
+/** Prints the findings of a check. A finding that is not `ok` is printed with its importance, a remedy, and a page to read. */
 export function tellResult(output: Output, { id, findings }: Result): void {
   const width = widthFor(output);
   // On a narrow terminal the finding is below the name of the check, not beside it.
@@ -87,7 +87,7 @@ function widthFor({ columns = WIDEST }: Output): number {
   return Math.min(columns, WIDEST);
 }
 
-/** The same for programs. */
+/** The results in the form of `--json`. */
 export function jsonOf(server: string, results: readonly Result[]): object {
   const checks = results.flatMap(({ id, findings, moot }) =>
     moot === undefined

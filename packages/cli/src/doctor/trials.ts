@@ -10,16 +10,16 @@ interface Trial {
 
 /** Long enough for the trial, and short enough that the lock soon ends by itself if the check is killed. */
 const LEASE_MS = 10_000;
-/** The shortest lease of a watchdog: it is renewed after a third of it. */
+/** The shortest lease that a watchdog renews. The renewal comes after a third of it. */
 const WATCHDOG_MS = 1_000;
 const RENEWED_AFTER_MS = 400;
-/** As often as the library retries a command in a row within its `commandTimeoutMs`. */
+/** A trial sends several commands one after the other, and the library retries each for its `commandTimeoutMs`. */
 const TRIAL_WITHIN_MS = 15_000;
 const REMOVED_WITHIN_MS = 5_000;
 /** A semaphore ends by itself if the check is killed. Keys that this user may not delete also end by themselves. */
 const COUNT_MS = 60_000;
 
-/** The trials run every script of the library, so each right that a script needs is needed by a trial. */
+/** Together the trials run every script of the library, so a missing right makes a trial fail. */
 const trials: readonly Trial[] = [
   { what: "a lock", run: (holdfast, name) => takeTwice(holdfast.getLock(name), holdfast) },
   { what: "a renewed lock", run: (holdfast, name) => renew(holdfast.getLock(name)) },
@@ -80,10 +80,10 @@ export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
   return failures.flat();
 }
 
-/** How many there are. */
+/** The number of trials. */
 export const trialCount: number = trials.length;
 
-/** Each key by itself: in a cluster they may have several slots. If deleting is not allowed, they end by themselves. */
+/** Deletes each key by its own command, because in a cluster they may have several slots. Keys that may not be deleted get a TTL. */
 export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly string[]): Promise<void> {
   const bounded = (work: Promise<number>) => within(REMOVED_WITHIN_MS, work);
   // The token of a fenced lock has no TTL.

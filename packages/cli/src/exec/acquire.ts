@@ -14,9 +14,9 @@ import type { ExecSettings } from "./exec-options.js";
 import { pause } from "./process-clock.js";
 
 const LOOK_MS = 10;
-/** The longest time that a command may take. */
+/** Redis confirms a lease within this time, or the attempt has failed. */
 const CONFIRMED_WITHIN_MS = 3_000;
-/** By then a call that Redis does not answer at all has ended. */
+/** A call that Redis never answers has failed by then. A longer call has had an answer. */
 const ANSWERED_MS = 7_000;
 const PAUSE_MS = 500;
 
@@ -51,8 +51,8 @@ export async function acquire(
 }
 
 /**
- * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait outlasts an outage as long as the TTL, after which a
- * holder has lost the lock as well.
+ * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage of up to the TTL, as the
+ * hold of a running command would. A longer outage ends both.
  */
 async function throughOutages(
   lock: Lock,
@@ -71,7 +71,7 @@ async function throughOutages(
     } catch (error) {
       const nowMs = clock.monotonicMs();
       const isOutage = error instanceof UnavailableError && !lacksRight(error) && !signal.aborted;
-      // A call that waits for this long has had an answer.
+      // A call of this length has had an answer from Redis: the previous outage is over.
       if (nowMs - askedMs > ANSWERED_MS) outageMs = undefined;
       outageMs ??= nowMs;
       if (!isOutage || nowMs >= untilMs || nowMs - outageMs > ttlMs) throw error;

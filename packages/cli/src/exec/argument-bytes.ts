@@ -5,8 +5,8 @@ import type { Runnable } from "./exec-options.js";
 const REPLACEMENT = "\ufffd";
 
 /**
- * The same program with the typed arguments, byte for byte. Node reads and writes arguments as UTF-8. If that loses bytes and the system
- * shows the original, a shell writes the bytes and becomes the program.
+ * The same program with the typed arguments, byte for byte. Node reads and writes arguments as UTF-8. If this loses bytes, and the system
+ * shows the original arguments, a shell restores the bytes and then replaces itself with the program.
  */
 export function withBytes(runnable: Runnable): Runnable {
   const words = [runnable.file, ...runnable.args];
@@ -31,7 +31,7 @@ function typedArguments(): readonly Buffer[] | undefined {
   }
 }
 
-/** Each ends with a zero. */
+/** Each argument ends with a zero byte. */
 function split(bytes: Buffer): readonly Buffer[] {
   const parts = [];
   for (let from = 0; from < bytes.length; ) {
@@ -43,7 +43,7 @@ function split(bytes: Buffer): readonly Buffer[] {
   return parts;
 }
 
-/** The x keeps the shell from removing line breaks at the end. */
+/** A shell removes line breaks at the end of a substitution: the x prevents this. */
 function scriptOf(words: readonly Buffer[]): string {
   const set = words.map((word) => {
     const octal = [...word].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");

@@ -16,7 +16,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** As a shell tells it. */
+/** The exit code that a shell reports for this ending. */
 export function exitCodeOf({ code, signal }: Ending): number {
   if (signal !== null) return exitCodes.signalled + system.signals[signal];
   return code ?? exitCodes.software;
@@ -93,7 +93,7 @@ export function canDieWithParent(): boolean {
   return spawnSync("setpriv", [...DIES_WITH_PARENT, "--", "true"], { stdio: "ignore" }).status === 0;
 }
 
-/** setpriv itself would notice it only after its start. */
+/** Checks that the program exists: setpriv would report a missing program only after the start of the command. */
 function refuseMissing(runnable: Runnable, env: NodeJS.ProcessEnv): void {
   const { file } = runnable;
   const places = file.includes("/")

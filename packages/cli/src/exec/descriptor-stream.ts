@@ -1,13 +1,13 @@
 import { write } from "node:fs";
 import type { Stream } from "../output.js";
 
-/** If the reader stops reading, this much output is kept; the rest is dropped. */
+/** If the reader stops reading, at most this many texts are kept; further texts are dropped. */
 const MOST_TEXTS = 100;
 const RETRY_MS = 20;
 
 /**
- * Writes to a descriptor beside the event loop. The command shares stderr with holdfast and may have made it blocking: a full pipe would
- * delay the timers that end the command in time.
+ * Writes to a descriptor without blocking the event loop. The command shares stderr with holdfast and may have made it blocking: a full
+ * pipe would delay the timers that end the command in time.
  */
 export class DescriptorStream implements Stream {
   readonly #descriptor: number;
@@ -23,7 +23,7 @@ export class DescriptorStream implements Stream {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when all text is written, or cannot be written. */
+  /** Resolves when all text has been written, or can never be written. */
   async drained(): Promise<void> {
     await this.#writing;
   }

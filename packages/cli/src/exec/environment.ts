@@ -17,7 +17,7 @@ export interface LockHere {
   readonly key: string;
   readonly name: string;
   readonly holder: string;
-  /** Of a fenced lock. */
+  /** The token of a fenced lock. */
   readonly token: bigint | undefined;
 }
 

@@ -68,14 +68,14 @@ function commandOptions(): readonly Option[] {
   // `--no-group` is not the opposite of --group, the group of presence.
   noGroup.negate = false;
   return [
-    new Option("--kill-after <duration>", "from SIGTERM to SIGKILL; at most a third of --ttl (10s)"),
+    new Option("--kill-after <duration>", "the time from SIGTERM to SIGKILL; at most a third of --ttl (10s)"),
     new Option("--shell", "run the one argument after -- by sh -c"),
     noGroup,
     new Option(
       "--scrub-env",
-      "remove HOLDFAST_* and REDIS_URL from its environment, except those that exec sets",
+      "remove HOLDFAST_* and REDIS_URL from the command's environment, except those that exec sets",
     ),
-    new Option("--die-with-parent", "send it SIGKILL if holdfast dies (Linux; needs setpriv)"),
+    new Option("--die-with-parent", "send the command SIGKILL if holdfast dies (Linux; needs setpriv)"),
     new Option("-E, --conflict-exit-code <code>", "exit code if the lock was not acquired in time (75)"),
     new Option("--lost-exit-code <code>", "exit code if the lock was lost and the command stopped (76)"),
   ];
@@ -83,7 +83,7 @@ function commandOptions(): readonly Option[] {
 
 function tellingOptions(): readonly Option[] {
   return [
-    new Option("--note <text>", "the note that others see at the hold (the file name of the command)"),
+    new Option("--note <text>", "the note that others see with the lock (the file name of the command)"),
     new Option("--report <file>", "write the outcome to a file, as one line of JSON"),
     new Option(
       "--report-every <duration>",

@@ -1,14 +1,14 @@
 /** The text of `holdfast help exec` below the options. */
 export const execPromises = `
 What is promised
-  As long as holdfast and the command both get the processor: if the lock can
-  not be renewed, no process of the command's group is left by the time at which
-  the lease can end in Redis. The trust in the lease ends shortly before the
-  lease ends in Redis. SIGKILL is sent 5 % of --ttl (at least 250 ms) before the
-  trust ends, and SIGTERM --kill-after before SIGKILL. holdfast uses its own
-  clocks for this, and asks Redis nothing. A renewal after SIGTERM has no effect
-  any more. The command survives shorter outages: 8 s with the defaults, one
-  minute with --ttl 2m.
+  If the lock can not be renewed, no process of the command's group is left by
+  the time at which the lease can end in Redis. This holds as long as holdfast
+  and the command both get the processor. The trust in the lease ends shortly
+  before the lease ends in Redis. SIGKILL is sent 5 % of --ttl (at least 250 ms)
+  before the trust ends, and SIGTERM --kill-after before SIGKILL. holdfast uses
+  its own clocks for this, and asks Redis nothing. A renewal that succeeds after
+  SIGTERM changes nothing. The command survives shorter outages: 8 s with the
+  defaults, one minute with --ttl 2m.
   The exit code is that of the command. If processes of its group still run when
   the command ends, the lock is kept until they end too.
 
@@ -32,11 +32,11 @@ What is not promised
 
 Signals
   While holdfast waits for the lock, INT, TERM, HUP and QUIT end it with 128+N,
-  and it leaves nothing behind. While the command runs, these signals and USR1,
+  and nothing is left in Redis. While the command runs, these signals and USR1,
   USR2, WINCH and CONT go to its whole group; a second INT or TERM is followed
   by SIGKILL after --kill-after.
-  A terminal sends INT and QUIT to the command itself, so holdfast neither
-  passes them on nor counts them there.
+  If the command is on a terminal, the terminal itself sends INT and QUIT to the
+  command, so holdfast neither passes them on nor counts them.
   TSTP stops the command, then holdfast. On CONT holdfast checks the lease
   before it continues the command; a terminal continues both at the same moment.
 

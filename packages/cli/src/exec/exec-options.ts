@@ -45,7 +45,7 @@ export interface ExecSettings {
   readonly waitMs: number;
   /** The TTL that the watchdog renews. */
   readonly ttlMs: number;
-  /** A fixed lease instead. */
+  /** The length of a fixed lease, if the lease is not to be renewed. */
   readonly leaseMs: number | undefined;
   readonly maxHoldMs: number | undefined;
   readonly atLeastMs: number;
@@ -86,11 +86,11 @@ const SHORTEST_LEASE_MS = 5_000;
 const LONGEST_TTL_MS = 24 * 3_600_000;
 const DEFAULT_TTL = "30s";
 const DEFAULT_KILL_AFTER_MS = 10_000;
-/** The largest part of a lease between SIGTERM and SIGKILL: the watchdog renews every third. */
+/** At most this part of a lease may pass between SIGTERM and SIGKILL. The watchdog renews after a third of the lease. */
 const KILL_AFTER_SHARE = 1 / 3;
 const LAST_SHARE = 0.05;
 const SHORTEST_LAST_MS = 250;
-/** For a long fixed lease, 5 % would be hours. */
+/** The longest lease to take 5 % of: of a long fixed lease, 5 % would be hours. */
 const LONGEST_MEASURE_MS = 30_000;
 const LONGEST_NOTE = 200;
 const REPORT_EVERY_MS = 10_000;

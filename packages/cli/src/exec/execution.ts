@@ -31,15 +31,17 @@ export interface ExecutionSurroundings {
 /** How an execution has ended. If the lock was not lost, the exit code is the command's. */
 type ExecutionOutcome = Pick<Report, "outcome" | "exitCode" | "reason">;
 
-/** The most time for closing, and the shorter time if Redis did not answer before: the caller waits for the exit code. */
+/**
+ * Closing takes at most this long, because the caller waits for the exit code. The second limit is for a Redis that did not answer before.
+ */
 const CLOSE_WITHIN_MS = 3_000;
 const CLOSE_UNANSWERED_WITHIN_MS = 250;
 /** The longest name of a program that presence accepts. */
 const LONGEST_APP = 64;
 
 /**
- * Runs a command under a lock, once: *acquiring*, while nothing runs and a signal ends it; *running*, with the states of `Guard`;
- * *releasing*, when no process is left.
+ * Runs a command under a lock, once. While it acquires the lock, no command runs, and a signal ends the execution. While the command runs,
+ * `Guard` keeps the state. When no process is left, the lock is released.
  */
 export class Execution {
   readonly #settings: ExecSettings;
@@ -75,7 +77,7 @@ export class Execution {
     const { command, ttlMs } = this.#settings;
     const { group } = this.#connection;
     const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
-    // The client's watchdog, because the watchdog of a single call is rounded.
+    // Sets the watchdog of the client, because that of a single call is rounded.
     const options = { watchdogMs: ttlMs, presence };
     const connection = await connect(this.#connection, options, this.#signals.ended);
     try {

@@ -30,7 +30,7 @@ export interface Loss {
   readonly reason: LossReason | "unconfirmed" | "lease-ends" | "max-hold-ends";
 }
 
-/** The lease was not renewed beyond its requested length, although Redis answers. */
+/** The user limited the lease or the hold: the lease ends then, although Redis answers. */
 export interface Cap {
   readonly reason: "lease-ends" | "max-hold-ends";
   /** The approximate time, on the monotonic clock. */
@@ -56,8 +56,9 @@ const CAP_TOLERANCE_MS = 1_000;
 /**
  * Ends a command before the trust in its lease ends. It relies on the lease and the local clocks, and sends nothing to Redis.
  *
- * Renewals that fail: SIGTERM goes out when the trust has `killAfterMs` and `lastMs` left, SIGKILL when it has `lastMs` left. A lock that
- * was taken away: SIGTERM when the lease reports it, SIGKILL after `killAfterMs`. A renewal that comes after SIGTERM changes nothing.
+ * If renewals fail, SIGTERM is sent when `killAfterMs` plus `lastMs` remain of the trust, and SIGKILL when `lastMs` remains. If the lock
+ * was taken away, SIGTERM is sent when the lease reports the loss, and SIGKILL after `killAfterMs`. A renewal that succeeds after SIGTERM
+ * changes nothing.
  */
 export class Guard {
   /** Resolves when no process is left: with the loss, if the lock was lost before. */
@@ -167,7 +168,7 @@ export class Guard {
 
   #isKillDue(trustedMs: number): boolean {
     if (this.#clock.monotonicMs() >= this.#killAtMs) return true;
-    // The trust may shrink faster than time passes, and in the end it is over for good.
+    // The trust may end earlier than was expected at SIGTERM, for example after a jump of the wall clock.
     return this.#loss !== undefined && !isSudden(this.#loss) && trustedMs <= this.#terms.lastMs;
   }
 
@@ -200,14 +201,14 @@ export class Guard {
 
   #end(trustedMs: number): void {
     this.#state = "gone";
-    // This process was suspended, and the last process may have ended after the lease.
+    // This process was suspended: the last process of the command may have ended after the lease.
     if (trustedMs <= 0) this.#loss ??= { reason: this.#reasonOf(trustedMs) };
     this.#lease.signal.removeEventListener("abort", this.look);
     this.#resolve(this.#loss);
   }
 }
 
-/** The lock was taken away early: no earlier reaction was possible. */
+/** Whether the lock was taken away before the trust in its lease was due to end. */
 function isSudden({ reason }: Loss): boolean {
   return reason === "stolen" || reason === "server-changed" || reason === "closed";
 }

@@ -49,7 +49,7 @@ function membersIn(proc: string, group: number): readonly number[] | undefined {
   });
 }
 
-/** The fields of a process in proc(5). Behind its name, which may contain any characters, follow state, parent and group. */
+/** The fields of a process in proc(5). State, parent and group come after the name, which may contain any characters. */
 function statOf(proc: string, pid: string): { readonly state: string; readonly group: number } | undefined {
   let text: string;
   try {

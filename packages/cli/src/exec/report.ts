@@ -17,13 +17,13 @@ export interface Report {
   readonly name: string;
   /** `<client id>:<thread id>`; null, like the fields below, if the lock was not acquired. */
   readonly holder: string | null;
-  /** Of a fenced lock. */
+  /** The token of a fenced lock. */
   readonly token: string | null;
-  /** Whole milliseconds from the first question about the lock to its acquisition, or to the end of the wait. */
+  /** Whole milliseconds from the first attempt to get the lock to its acquisition, or to the end of the wait. */
   readonly waitedMs: number;
   readonly heldMs: number | null;
   readonly child: Ending | null;
-  /** The reason of a loss or a failure, in words for programs or for people; null without either. */
+  /** A word for the reason of a loss, the name of a signal that ended the wait, or a message about a failure; null without these. */
   readonly reason: string | null;
 }
 

@@ -9,7 +9,7 @@ const OF_TERMINALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 type Handler = (signal: NodeJS.Signals) => void;
 
-/** @returns what ends it */
+/** @returns a function that removes the handler */
 export function onSignals(signals: readonly NodeJS.Signals[], handler: Handler): () => void {
   for (const signal of signals) process.on(signal, handler);
   return () => {

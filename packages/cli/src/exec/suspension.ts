@@ -17,7 +17,7 @@ export class Suspension {
     this.#clock = clock;
   }
 
-  /** Harmless during a suspension. */
+  /** Does nothing during a suspension. */
   readonly begin = (): void => {
     if (!this.#isUnderWay) void this.#suspend();
   };
@@ -25,7 +25,7 @@ export class Suspension {
   async #suspend(): Promise<void> {
     const command = this.#command;
     this.#isUnderWay = true;
-    // The processes on the same terminal got SIGTSTP with that, and may tidy up before they stop themselves.
+    // Ctrl-Z sent SIGTSTP to the command too, because it is on the same terminal. It may tidy up before it stops itself.
     if (!command.isGroup) {
       const untilMs = this.#clock.monotonicMs() + STOPS_WITHIN_MS;
       while (command.isStopped !== true && this.#clock.monotonicMs() < untilMs)

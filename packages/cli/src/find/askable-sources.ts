@@ -13,7 +13,7 @@ export interface AskableSources {
   readonly sources: readonly LockSource[];
   /** The sources that are not asked, and the missing right: a line for each. */
   readonly missing: readonly string[];
-  /** The basis of the looks: without presence, locks are shown without details about their clients. */
+  /** Reads the locks. If the user may not read presence, it returns them without details about their clients. */
   readonly finder: Finder;
 }
 
@@ -21,9 +21,9 @@ export interface AskableSources {
 const NO_NAME = "";
 
 /**
- * Tries which of the sources the user has a right to.
- * @param finder on the same connection
- * @throws errors of `fleet` and `locks` for any other reason
+ * Tries out which of the sources the user may read.
+ * @param finder the client to try them with
+ * @throws errors of `fleet` and `locks` other than a missing right
  */
 export async function askableSources(
   finder: Finder,
@@ -33,7 +33,7 @@ export async function askableSources(
   const tries: Readonly<Record<LockSource, () => Promise<unknown>>> = {
     presence: () => finder.fleet({ group }),
     channels: () => askChannels(finder),
-    // A requested source is tried in any case: a missing right makes the search fail.
+    // Not tried out: if the right to scan is missing, the search itself fails.
     scan: async () => undefined,
   };
   const rights: Readonly<Record<LockSource, string>> = {
@@ -70,7 +70,7 @@ async function askChannels(finder: Finder): Promise<void> {
   for await (const _ of finder.locks({ sources: ["channels"], match: NO_NAME, limit: 1 })) return;
 }
 
-/** For a user who may not read presence. */
+/** A finder for a user who may not read presence. */
 function withoutPresence(finder: Finder): Finder {
   return {
     locks: (options) => finder.locks(options),

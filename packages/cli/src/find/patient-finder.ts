@@ -49,7 +49,7 @@ export function patientFinder(finder: Finder, outage: Outage, signal: AbortSigna
   };
 }
 
-/** Some looks do not take the signal. */
+/** Rejects when the signal aborts, because some of the work takes no signal. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

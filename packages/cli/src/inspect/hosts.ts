@@ -9,7 +9,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-/** Whether a server that listens on this address has all addresses of the machine. */
+/** Whether a server that listens on this address can be reached at all addresses of the machine. */
 export function isAnywhere(host: string): boolean {
   return EVERYWHERE.has(host);
 }
@@ -20,8 +20,8 @@ export function inUrl(host: string): string {
 }
 
 /**
- * The host names that requests for the page may have. A stranger's page can make its own name lead to this machine. The browser then takes
- * both for one site, but still sends that name as `Host`.
+ * The host names that requests for the page may have. A stranger can make the name of a page lead to this machine (DNS rebinding). The
+ * browser then takes that page and this one for the same site, but still sends the stranger's name as `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export class AllowedHosts {
     this.#names = new Set([...LOCAL, ...own, ...others.map(checked)].map((name) => name.toLowerCase()));
   }
 
-  /** For any port, because the port may be forwarded. */
+  /** Any port is allowed, because the port may be forwarded. */
   allows(host: string | undefined): boolean {
     const [, name] = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(host ?? "") ?? [];
     return name !== undefined && this.#names.has(name.toLowerCase());

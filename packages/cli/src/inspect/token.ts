@@ -17,7 +17,7 @@ const BYTES = 32;
 const FORM = /^[\w.~+/=-]{32,512}$/;
 const OF_OTHERS = 0o077;
 
-/** A token that ends with the process. */
+/** A new token, which is valid until the process ends. */
 export function newToken(): Token {
   return { text: randomBytes(BYTES).toString("base64url") };
 }

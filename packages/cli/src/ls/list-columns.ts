@@ -58,7 +58,7 @@ export function waitingCount({ waiting, more }: WatchedLock): number {
   return waiting.length + more.waiting;
 }
 
-/** The first name in a line, and the number of the others. */
+/** The first holder, and the number of the other holders. */
 function tellHolders({ holders, more, takenCount = 0 }: WatchedLock, detail: Detail): string {
   const [first] = oldestFirst(holders);
   if (first === undefined)

@@ -15,7 +15,7 @@ import { tellSearch } from "./tell-search.js";
 
 /** The pause between two looks of `--stale`: longer than a watchdog of 30 s needs to raise a TTL. */
 const APART_MS = 11_500;
-/** The most looks: as long as a watchdog of three minutes needs. */
+/** The most looks. They last as long as a watchdog of three minutes needs to raise a TTL. */
 const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */
@@ -74,7 +74,7 @@ async function listOnce({ output }: Context, search: ListSearch): Promise<void> 
     output.say(
       "looking again after 11 s, or after a third of the lease of a lock whose holders are gone: by then, a live client has renewed its lock",
     );
-  // Ctrl-C ends the process anyway.
+  // Takes no signal, because Ctrl-C ends the process.
   const seen = await look(search);
   const selection = select(seen.locks, settings);
   if (output.isJson) for (const lock of selection.locks) output.json(lock);

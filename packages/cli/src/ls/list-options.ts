@@ -61,9 +61,9 @@ export function listOptions(): readonly Option[] {
       "only locks that a matching client holds or waits for: app, host, pid, label or id",
     ),
     new Option("--sort <by>", "age, waiting or name").choices(["age", "waiting", "name"]).default("age"),
-    new Option("--limit <n>", `how many (${LIMIT}; with --json all)`).argParser(readCount),
+    new Option("--limit <n>", `the most locks to list (${LIMIT}; with --json all)`).argParser(readCount),
     new Option("--scan", "also scan all keys of Redis, 200 at a time, 50 times a second"),
-    new Option("--max-keys <n>", `how many of them (${MAX_KEYS})`).argParser(readCount),
+    new Option("--max-keys <n>", `the most keys that --scan reads (${MAX_KEYS})`).argParser(readCount),
     hexOption(),
     new Option("--watch [duration]", `repeat (${EVERY_MS / 1_000}s); q ends`),
   ];

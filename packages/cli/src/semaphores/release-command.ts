@@ -101,7 +101,7 @@ function idsOf(
     : { ids: [...ids] };
 }
 
-/** The report of a present client is newer than the report of a client that is gone. */
+/** If two clients report the same permit, the report of the client that is present is the newer one. */
 function isThere({ client }: ListedHolder): boolean {
   return client?.state === "there";
 }

@@ -14,7 +14,7 @@ interface ToldRelease {
   readonly asTyped: readonly string[];
   /** Undefined: there were no permits to give back. */
   readonly outcome?: UnlockOutcome;
-  /** Why none were. */
+  /** Why no permits were given back. */
   readonly why?: string;
 }
 

@@ -5,7 +5,7 @@ import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js"
 import type { Seen } from "../unlock/seen.js";
 import { ownerOf } from "./semaphore-seen.js";
 
-/** If there are more, a line has their number. */
+/** The most lines of permits. If there are more permits, a last line gives their number. */
 const MOST_LINES = 20;
 const LABEL_COLUMNS = 12;
 /** Wider prose is hard to read, even on a wide terminal. */

@@ -5,7 +5,7 @@ import type { Connection } from "../connection/connect.js";
 import { askableSources } from "../find/askable-sources.js";
 import { NamedFinder } from "../find/named-finder.js";
 
-/** One lock, with all known facts. The same as in `--json`, except for the line that frees it. */
+/** One lock, with all known facts. `--json` prints the same facts, and the command that frees the lock. */
 export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"> {
   readonly kind: WatchedLock["kind"] | LockState["kind"];
   /** Released, but its key stays for a while. */
@@ -56,7 +56,7 @@ function shownLock(state: LockState, { sources: _, more: __, ...lock }: WatchedL
   };
 }
 
-/** The place of a key. Left out for a user who may not ask. */
+/** The slot of a key and its master. Empty if the user may not ask for the slot. */
 async function placeOf(redis: Connection["redis"], key: string): Promise<Pick<ShownLock, "slot" | "master">> {
   if (!(redis instanceof Cluster)) return {};
   const slot = await redis.cluster("KEYSLOT", key).catch(() => undefined);

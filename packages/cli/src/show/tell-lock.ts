@@ -10,7 +10,7 @@ import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js"
 import type { ShownLock } from "./shown-lock.js";
 import { staleLine } from "./unlock-line.js";
 
-/** If there are more, a line has their number. */
+/** The most lines of one list. If there are more entries, a last line gives their number. */
 const MOST_LINES = 20;
 const LABEL_COLUMNS = 10;
 const INDENT = "  ";
@@ -144,7 +144,7 @@ interface Waiters {
   readonly forMs: (number | null)[];
 }
 
-/** Equal lines as one. */
+/** Combines neighbouring waiters whose lines would be equal. */
 function alike(waiting: ShownLock["waiting"]): readonly Waiters[] {
   const groups: Waiters[] = [];
   for (const [at, { holder, client, forMs, note }] of waiting.entries()) {

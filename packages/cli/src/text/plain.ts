@@ -8,7 +8,7 @@ export function plain(text: string): string {
   return text.replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Controls, line and paragraph ends, marks of direction and joins, halves of characters, and invisible letters. */
+/** Control characters, line and paragraph ends, marks of direction, joiners, halves of surrogate pairs, and invisible letters. */
 export const hidden: RegExp =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/gu;
 
@@ -17,7 +17,7 @@ export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
-/** Cut to this many columns, with `…` at the cut. */
+/** The text, cut to this many columns, with `…` at the cut. */
 export function cut(text: string, columns: number): string {
   const { truncated, ellipsed, index } = truncatedWidth(text, {
     limit: columns,
@@ -27,7 +27,7 @@ export function cut(text: string, columns: number): string {
   return truncated ? `${text.slice(0, index)}${ellipsed ? "…" : ""}` : text;
 }
 
-/** Cut to this many columns, with `…` in the middle: names that begin alike mostly differ at the end. */
+/** The text, cut to this many columns, with `…` in the middle, because names that begin alike mostly differ at the end. */
 export function cutMiddle(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   const characters = [...graphemes.segment(text)].map(({ segment }) => segment);
@@ -49,7 +49,7 @@ function fitting(characters: readonly string[], columns: number): string[] {
   return characters.slice(0, end < 0 ? characters.length : end);
 }
 
-/** In lines of at most this many columns, broken between words. A longer word gets its own line. */
+/** The text in lines of at most this many columns, broken between words. A longer word gets its own line. */
 export function wrapped(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

@@ -9,8 +9,8 @@ export function shellWord(text: string): string {
 }
 
 /**
- * A name in words of a shell. A name with hidden characters, such as a zero byte, which shells cannot hold, is given by the digits of its
- * bytes, because shells and their locales do not agree on escapes.
+ * A name as a word of a shell. If the name has hidden characters, the word has the hexadecimal digits of its bytes. Shells cannot hold a
+ * zero byte, and do not agree on escapes.
  * @returns the word, and the option that goes with it
  */
 export function nameWords(name: string): { readonly word: string; readonly options: readonly string[] } {

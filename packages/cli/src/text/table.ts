@@ -35,8 +35,8 @@ export function writeTable<T>(output: Output, columns: readonly Column<T>[], row
 }
 
 /**
- * The same as lines. On a terminal that is too narrow even for cut texts, empty columns are left out first. Then columns take fewer words,
- * then optional columns are left out, and the others take still fewer words.
+ * The lines of a table. On a terminal that is too narrow even for cut texts, empty columns are left out first. Then columns take fewer
+ * words, then optional columns are left out, and the others take still fewer words.
  */
 export function tableLines<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): string[] {
   const laid = fitted(columns, rows, output.columns);

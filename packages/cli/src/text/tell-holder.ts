@@ -11,7 +11,7 @@ export interface Named {
   readonly client: ClientRef | null;
 }
 
-/** How much to print: `short`, `jobs@pod-9 1 (gone)`; `least`, `jobs@pod-9 (gone)`. */
+/** How much to print: `short` is `jobs@pod-9 1 (gone)`, and `least` is `jobs@pod-9 (gone)`. */
 export type Detail = "whole" | "short" | "least";
 
 const WRITE = ":write";

@@ -20,7 +20,7 @@ export function tellPermitsOf(holder: ListedHolder): string {
   ].join(", ");
 }
 
-/** How many of how many: `2 of 5 available, 3 taken`. */
+/** The number of available and of taken permits: `2 of 5 available, 3 taken`. */
 export function tellNumbers({
   available = 0,
   takenCount,

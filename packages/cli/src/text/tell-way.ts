@@ -1,7 +1,7 @@
 import type { Output } from "../output.js";
 import { wrapped } from "./plain.js";
 
-/** A command line below its purpose. Only the terminal wraps the line, so that it can be copied. */
+/** Prints the purpose of a command and, below it, the command line. Only the terminal wraps the line, so that it can be copied. */
 export function tellWay(output: Output, purpose: string, line: string): void {
   output.line();
   for (const text of wrapped(purpose, output.columns ?? Number.POSITIVE_INFINITY))

@@ -3,7 +3,7 @@ import { hostname, userInfo } from "node:os";
 import { mistake } from "../failure.js";
 import type { Output } from "../output.js";
 
-/** The outcome of freeing a lock. `unknown`: the answer was lost, and a second look did not show it either. */
+/** The outcome of freeing a lock. `unknown`: the answer was lost, and a second look did not show the outcome either. */
 export type UnlockOutcome = "released" | "absent" | "changed" | "unknown";
 
 export interface JournalEntry {

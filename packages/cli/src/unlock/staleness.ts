@@ -7,14 +7,14 @@ import type { Seen } from "./seen.js";
 
 /** The pause between two looks. It is short, so that a renewed lease ends the wait soon. A watchdog of 30 s renews within 10 s. */
 const EVERY_MS = 1_000;
-/** The limit for a lease that is renewed now and then: this many times the period for which it would have to fall. */
+/** The watching ends after this many times the period for which the TTL must fall, in case the lease is renewed now and then. */
 const MOST_TIMES = 3;
 /** The tolerance for a TTL that is read over a network. */
 const TOLERANCE_MS = 500;
 
 /**
  * Why a lock is not stale, as far as one look shows.
- * @returns undefined when all its holders are gone by presence, and the lock has a TTL, whose fall can be watched
+ * @returns undefined if presence reports all its holders as gone, and the lock has a TTL that can be watched
  */
 export function obstacleToStale({ state, lock, blind }: Seen): string | undefined {
   if (blind !== undefined) return `presence can not be read: ${blind}`;

@@ -17,7 +17,7 @@ interface Row {
 const WIDEST = 110;
 const NARROWEST = 20;
 const LABEL_COLUMNS = 12;
-/** If there are more holders, a line has their number. */
+/** The most holders in the list. If there are more, a last line gives their number. */
 const MOST_HOLDERS = 10;
 
 /** Prints the lock to free, and the effects of freeing it. */
@@ -86,7 +86,7 @@ function tellWaiting({ waiting, listeners = 0 }: Seen["lock"]): string {
 
 /** The effects on the present holders, each effect once. */
 function consequences({ state, lock }: Pick<Seen, "state" | "lock">): readonly string[] {
-  if (state.kept) return ["the next call that asks gets it, before the time for which it was kept is over"];
+  if (state.kept) return ["the next call that asks gets it at once, although it was to be kept for longer"];
   return [...new Set(lock.holders.map((holder) => consequence(holder, state.ttlMs)))];
 }
 

@@ -4,20 +4,20 @@ import { ask, type WritableServer } from "../scene.js";
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const SAMPLES = 5;
 const PAUSE_MS = 400;
-/** As a share of the time that has passed. */
+/** The most that a clock may run fast or slow, as a share of the time that has passed. */
 const MOST_DRIFT = 0.001;
-/** NTP slews a clock by less, and delays of a scheduler do not move an answer this far beyond its round trip. */
+/** A jump by more than this is a step of the clock. NTP slews a clock by less, and a busy scheduler moves a reading by less. */
 const STEP_MS = 100;
 const MOST_APART_MS = 500;
 
 /** A reading of the clock of a server. */
 export interface ClockSample {
-  /** On a local clock that never jumps. */
+  /** When the question was sent, on a local clock that never jumps. */
   readonly sentMs: number;
   readonly answeredMs: number;
   /** Epoch milliseconds, with fractions. */
   readonly serverMs: number;
-  /** The local wall clock, in the middle between the sending and the answer. */
+  /** The local wall clock, halfway between the question and the answer. */
   readonly wallMs: number;
 }
 
@@ -49,7 +49,7 @@ async function sample(server: WritableServer): Promise<readonly ClockSample[]> {
   return samples;
 }
 
-/** @param where the text before each finding */
+/** @param where a text to print before each finding */
 export function faultsOf(samples: readonly ClockSample[], where = ""): readonly Finding[] {
   const [first] = samples;
   const last = samples.at(-1);
@@ -63,7 +63,7 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
       fail(
         `${where}the clock was set ${step.isAhead ? "forward" : "back"} by ${Math.round(step.surplusMs)} ms within ${Math.round(step.tookMs)} ms`,
         {
-          why: "A step forward ends leases early. After a step back, a command that its caller gave up may let a second holder in.",
+          why: "A step forward ends leases early. After a step back, a late command may still run after its caller gave up, and let a second holder in.",
           wanted: "Let NTP slew the clock (chrony, ntpd without steps), and do not set it by hand.",
           doc,
         },
@@ -88,8 +88,8 @@ interface Advance {
   readonly tookMs: number;
   readonly isAhead: boolean;
   /**
-   * How much more, or less, the server's clock surely moved than the local clock: each answer may have been under way for its whole round
-   * trip.
+   * By how many milliseconds the server's clock moved differently from the local clock, at the least. Each reading may be from any moment
+   * of its round trip.
    */
   readonly surplusMs: number;
 }

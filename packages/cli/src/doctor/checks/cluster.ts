@@ -20,7 +20,7 @@ export const cluster: Check = {
   },
 };
 
-/** One server of a cluster, named as if it were a single server. */
+/** Whether the URL names a node of a cluster as if it were a single server. */
 export const aloneInCluster: Check = {
   id: "topology",
   moot: ({ isCluster }) => (isCluster ? "a redis+cluster:// URL" : undefined),
@@ -44,7 +44,7 @@ const topologies: Readonly<Record<Scene["target"]["kind"], string>> = {
   cluster: "a cluster",
 };
 
-/** Without the right to read settings, the other checks still run. */
+/** Undefined without the right to read settings, so that the rest of this check still runs. */
 async function nodeTimeout(read: () => Promise<string | undefined>): Promise<number | undefined> {
   try {
     return Number((await read()) ?? Number.NaN) || undefined;
@@ -61,7 +61,7 @@ export function judgeState(info: ReadonlyMap<string, string>): readonly Finding[
   if (state === "ok" && assigned === SLOTS && failing === 0) return [ok("all slots are served")];
   return [
     fail(found, {
-      why: "A lock whose slot has no master can not be taken, renewed or released. If the whole cluster refuses, no lock can.",
+      why: "A lock whose slot has no master can not be taken, renewed or released. If the whole cluster refuses commands, this is true of all locks.",
       wanted: "Bring the missing masters back, or give their slots to others (redis-cli --cluster fix).",
       doc,
     }),
@@ -72,7 +72,7 @@ export function judgeTimeout(timeoutMs: number | undefined, watchdogMs: number):
   if (timeoutMs === undefined || timeoutMs <= watchdogMs / 3) return [];
   return [
     warn(`cluster-node-timeout is ${timeoutMs} ms, over a third of the watchdog's ${watchdogMs} ms`, {
-      why: "The cluster replaces a master only after that time: holds on it may expire before they can be renewed.",
+      why: "The cluster replaces a lost master only after that time: its locks may expire before they can be renewed.",
       wanted: `Set cluster-node-timeout to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
       doc,
     }),

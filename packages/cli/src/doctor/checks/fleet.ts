@@ -6,7 +6,7 @@ import { type Check, type Finding, ok, skip, warn } from "../check.js";
 const doc = "docs/guide/presence.md#there-gone-and-unknown";
 const MOST_NAMED = 5;
 
-/** The reports of the programs about themselves. */
+/** Whether the programs report themselves, and what the reports say. */
 export const fleet: Check = {
   id: "fleet",
   async look({ holdfast, settings: { group } }) {
@@ -17,7 +17,7 @@ export const fleet: Check = {
       return [];
     } catch (error) {
       if (!lacksRight(error)) throw error;
-      return [skip(`no right to read presence: it takes ~holdfast_client*:{${group}}*`)];
+      return [skip(`no right to read presence: it needs ~holdfast_client*:{${group}}*`)];
     }
   },
 };

@@ -4,13 +4,13 @@ import { bytes, numberOf } from "./memory.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const CROWDED = 0.8;
-/** A message has some hundred bytes, and a busy subscriber may have thousands of messages on their way. */
+/** A message has a few hundred bytes, and thousands of messages to one busy subscriber may be on their way. */
 const LEAST_BUFFER = 1_048_576;
 
 interface Limits {
   readonly timeout: number;
   readonly keepAlive: number;
-  /** In bytes; 0 for none. */
+  /** The limit in bytes; 0 for no limit. */
   readonly buffer: number;
   readonly clients: number;
   readonly mostClients: number;
@@ -49,7 +49,7 @@ export function judge(found: Limits): readonly Finding[] {
     findings.push(
       warn(`timeout is ${timeout}: connections that are idle for ${timeout} s are closed`, {
         why: "The first lock after a pause waits for a new connection.",
-        wanted: "Set timeout 0; tcp-keepalive finds the dead ones.",
+        wanted: "Set timeout 0; tcp-keepalive finds dead connections.",
         doc,
       }),
     );

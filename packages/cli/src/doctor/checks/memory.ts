@@ -10,7 +10,7 @@ export const eviction: Check = {
   look: (scene) => ofEach(scene, async (server) => judgeEviction(await scene.facts(server))),
 };
 
-/** Whether there is room for more of them. */
+/** Whether the server has memory for more locks. */
 export const memory: Check = {
   id: "memory",
   look: (scene) => ofEach(scene, async (server) => [judgeMemory(await scene.facts(server))]),

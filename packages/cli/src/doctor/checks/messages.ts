@@ -9,7 +9,7 @@ const ARRIVES_WITHIN_MS = 1_000;
 /** The time to reconnect and to subscribe. */
 const READY_WITHIN_MS = 5_000;
 
-/** The check of the cluster reports a part of the cluster that is missing. */
+/** The beginning of an error that this check ignores, because the check `cluster` reports a missing master. */
 const NO_MASTER = "no master serves";
 
 type Family = "classic" | "sharded";
@@ -56,7 +56,7 @@ export function judgeBoth(classic: Trip, sharded: Trip): Finding {
   if ("why" in sharded && sharded.why.startsWith(NO_MASTER)) return ok(text);
   const works = "tookMs" in classic ? "classic" : "sharded";
   return warn(text, {
-    why: "Clients that use the other family, such as JVMs, get no messages of releases.",
+    why: "Clients that use the other kind of messages, such as JVMs, get no messages of releases.",
     wanted: `Set pubSub: "${works}" in all clients, and the same in Redisson.`,
     doc,
   });

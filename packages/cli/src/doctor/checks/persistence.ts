@@ -3,7 +3,7 @@ import { ofEach, setting } from "../scene.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 
-/** What a restart forgets. */
+/** Which locks, tokens and semaphores a restart of the server loses. */
 export const persistence: Check = {
   id: "persistence",
   look: (scene) =>

@@ -3,7 +3,7 @@ import { ask, ofEach, type Scene, type WritableServer } from "../scene.js";
 
 const PINGS = 20;
 const SLOW_MS = 50;
-/** A command that takes longer than this part of its timeout leaves little time for a bad moment. */
+/** A command should take at most this share of its timeout, so that it is still answered in time when everything is slower. */
 const SHARE = 0.1;
 
 const advice = {

@@ -49,17 +49,20 @@ async function refusalsAt(server: WritableServer, scene: Scene): Promise<Missing
   };
 }
 
-/** SET makes the key, with a TTL: commands of other types then refuse to write to it. At the end it has a TTL again, and is deleted. */
+/**
+ * The order of the calls. SET comes first and creates the key with a TTL, so that commands for other types refuse to write to the key. At
+ * the end PEXPIRE sets a TTL again, and DEL deletes the key.
+ */
 const TURNS: Readonly<Record<string, number>> = { set: -1, pexpire: 1, del: 2 };
 
 function turn({ name }: Right): number {
   return TURNS[name] ?? 0;
 }
 
-/** The keys of a lock, by the pattern that gives a user the right to them; each pattern has a key that is tried. */
+/** For each pattern of keys that a user of locks needs rights for: one key to try. */
 function keyFamilies(key: string): ReadonlyMap<string, string> {
   const tag = tagOf(key);
-  // A name with braces is not put into further braces.
+  // A name that contains braces gets no further braces.
   const open = tag === key ? "" : "{";
   return new Map([
     ["~NAME*", key],
@@ -117,7 +120,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     findings.push(
       fail(`the user ${user} has no right to ${keys.join(" ")}, where NAME is ${name}`, {
         why: "Besides its own key, a lock has other keys and a channel, all named after it.",
-        wanted: `If its locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
+        wanted: `If the user's locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
         doc,
       }),
     );
@@ -132,7 +135,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   else if (failures.length > 0 && findings.length === 0)
     findings.push(
-      fail(`of ${trialCount} uses ${failures.length} failed: ${list(failures)}`, {
+      fail(`${failures.length} of ${trialCount} tried uses failed: ${list(failures)}`, {
         why: `The first error: ${failures[0]?.error}`,
         wanted: "Look at the other checks of this server.",
         doc: "docs/guide/servers.md#managed-services",
@@ -153,7 +156,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
 }
 
 function consequence(failures: readonly TrialFailure[]): string {
-  if (failures.length === 0) return "Some calls of programs need it.";
+  if (failures.length === 0) return "Some calls of programs need these commands.";
   if (failures.length === trialCount) return `None of the ${trialCount} tried uses works.`;
   return `Of ${trialCount} tried uses these failed: ${list(failures)}.`;
 }

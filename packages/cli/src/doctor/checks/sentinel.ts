@@ -12,7 +12,7 @@ const FEWEST = 3;
 /** The report of one Sentinel about the master. */
 export interface SentinelView {
   readonly address: string;
-  /** The other Sentinels that it knows. */
+  /** How many other Sentinels this Sentinel knows. */
   readonly others: number;
   readonly quorum: number;
   readonly downAfterMs: number;
@@ -126,7 +126,7 @@ export function judge(
   if (late.length > 0)
     add(
       `down-after-milliseconds is ${late[0]?.downAfterMs}, over a third of the watchdog's ${watchdogMs} ms (${addresses(late)})`,
-      "The Sentinels replace the master only after that time: holds may expire before they can be renewed.",
+      "The Sentinels replace a lost master only after that time: its locks may expire before they can be renewed.",
       `Set it to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
     );
   if (findings.length > 0) return findings;
