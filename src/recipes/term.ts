@@ -20,8 +20,8 @@ export interface Term {
 
 /**
  * Runs a body for a term.
- * @param report gets the error of the body after the term had to end
- * @returns the error of the body while it was the leader
+ * @param report gets the error that the body throws after the term had to end
+ * @returns the error that the body threw while the process was the leader
  */
 export async function runTerm(
   lease: FencedLease,

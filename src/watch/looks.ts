@@ -45,6 +45,7 @@ const LATE_MS = 1_000;
 /**
  * How long a TTL must fall from its first value until it is sure that no watchdog renews it.
  * @param ttlMs the first value: the lease of a watchdog has at least that length, and the next renewal comes within a third of it
+ * @example staleAfterMs(30_000); // 11000
  */
 export function staleAfterMs(ttlMs: number): number {
   return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);

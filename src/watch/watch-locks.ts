@@ -31,6 +31,9 @@ const SHARE = 0.1;
  * Reads the locks that are held or waited for repeatedly, and reports the changes. A lock that is taken and freed between two looks is not
  * seen. It ends with the loop over it, and sends nothing after that.
  * @throws TypeError, RangeError at once; in the loop what `locks` and `fleet` throw
+ * @example
+ * for await (const { changes } of watchLocks(holdfast, { match: "order:*", signal }))
+ *   for (const { type, name } of changes) console.log(type, name);
  */
 export function watchLocks(holdfast: WatchedClient, options: WatchOptions = {}): AsyncIterable<LocksSeen> {
   const settings = watchSettings(options);

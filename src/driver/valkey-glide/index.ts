@@ -27,6 +27,7 @@ export type {
  *
  * @throws TypeError unless both are such clients; for a subscriber that has RESP2, a callback, no `defaultDecoder: Decoder.Bytes`, or
  * another driver listening with it.
+ * @example const holdfast = new Holdfast(valkeyGlideDriver(client, { subscriber }));
  */
 export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlideClusterClient>(
   client: Client,

@@ -46,12 +46,11 @@ function moduleOf(blocks: readonly CodeBlock[]): { text: string; lines: readonly
   const imports = new Set<string>();
   const body: string[] = [];
   const places: string[] = [];
-  for (const { path, line, language, code } of blocks) {
-    for (const { groups = {} } of code.matchAll(IMPORT))
-      for (const single of singleImports(groups["names"], groups["module"])) imports.add(single);
-    const left = code.replace(IMPORT, (statement) => statement.replace(/[^\n]/g, ""));
-    const lines = left.trimEnd().split("\n");
-    body.push("void (async () => {", ...lines);
+  for (const { path, line, language, code, parameters = "" } of blocks) {
+    const { imported, rest } = importsOf(code);
+    for (const { statement } of imported) imports.add(statement);
+    const lines = rest.trimEnd().split("\n");
+    body.push(`void (async (${parameters}) => {`, ...lines);
     places.push("", ...lines.map((_, nth) => `${path}:${line + nth} ${language}`));
   }
   const head = [...imports, "export {};"];
@@ -59,17 +58,31 @@ function moduleOf(blocks: readonly CodeBlock[]): { text: string; lines: readonly
   return { text, lines: [...head.map(() => ""), ...places] };
 }
 
-/** One for each name, since two blocks of a page may import the same. */
-function singleImports(names: string | undefined, module = ""): string[] {
-  if (names === undefined) return [`import "${module}";`];
+/** A name that code imports. */
+export interface Imported {
+  readonly name: string;
+  /** Imports this name alone, since two blocks of a page may import the same. */
+  readonly statement: string;
+}
+
+/** What code imports, and the rest of it, line by line. */
+export function importsOf(code: string): { imported: readonly Imported[]; rest: string } {
+  const imported = [...code.matchAll(IMPORT)].flatMap(({ groups = {} }) =>
+    singleImports(groups["names"], groups["module"]),
+  );
+  return { imported, rest: code.replace(IMPORT, (statement) => statement.replace(/[^\n]/g, "")) };
+}
+
+function singleImports(names: string | undefined, module = ""): Imported[] {
+  if (names === undefined) return [{ name: "", statement: `import "${module}";` }];
   const [, first = "", braces = ""] = /^([^{]*?),?\s*(?:\{(.*)\})?$/s.exec(names) ?? [];
   const named = braces
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
   return [
-    ...(first === "" ? [] : [`import ${first} from "${module}";`]),
-    ...named.map((name) => `import { ${name} } from "${module}";`),
+    ...(first === "" ? [] : [{ name: first, statement: `import ${first} from "${module}";` }]),
+    ...named.map((name) => ({ name, statement: `import { ${name} } from "${module}";` })),
   ];
 }
 
