@@ -45,6 +45,7 @@ export const IMPLEMENTED: Readonly<Record<string, string>> = {
   HoldfastOptions: "its functions are the program's",
   HoldfastInstrumentationConfig: "its functions are the program's",
   InspectorOptions: "its functions are the program's",
+  PresenceOptions: "its functions are the program's",
   SingleFlightOptions: "its functions are the program's",
 };
 

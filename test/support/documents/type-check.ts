@@ -8,14 +8,30 @@ const IMPORT = /^import\s+(?:(?<names>[^;]*?)\s+from\s+)?"(?<module>[^"]+)";(?: 
 const DECLARATIONS = join(root, "src/memory/fengari.d.ts");
 const COMPILER = join(root, "node_modules/typescript/bin/tsc");
 
+/** What the compiler is told besides the blocks. */
+export interface Setting {
+  readonly tsconfig: string;
+  /** Declares what pages leave out. */
+  readonly names: string;
+}
+
+const SETTING: Setting = {
+  tsconfig: join(import.meta.dirname, "tsconfig.json"),
+  names: join(import.meta.dirname, "names.ts"),
+};
+
 /** A parameter without a type: JavaScript has no other. */
 const UNTYPED_PARAMETER = /error TS7006:/;
 
 /**
  * What the compiler says of the blocks, by line of their documents. The blocks of a page are nested functions of one module: each sees
- * what those before it declare, and may declare it anew. `names.ts` declares what pages leave out.
+ * what those before it declare, and may declare it anew.
  */
-export async function typeErrors(blocks: readonly CodeBlock[], folder: string): Promise<string[]> {
+export async function typeErrors(
+  blocks: readonly CodeBlock[],
+  folder: string,
+  { tsconfig, names }: Setting = SETTING,
+): Promise<string[]> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const paths = [...new Set(blocks.map(({ path }) => path))];
@@ -27,8 +43,8 @@ export async function typeErrors(blocks: readonly CodeBlock[], folder: string): 
     places.set(`page-${nth}.ts`, lines);
   }
   const config = {
-    extends: join(import.meta.dirname, "tsconfig.json"),
-    include: ["*.ts", join(import.meta.dirname, "names.ts"), DECLARATIONS],
+    extends: tsconfig,
+    include: ["*.ts", names, DECLARATIONS],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   const output = await compile(folder);
