@@ -77,8 +77,8 @@ export interface HoldfastOptions {
   /** The TTL of leases without `leaseMs`, in milliseconds, renewed every third of it. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
-   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of
-   * it, the TTL that read holds need is written again, because Redisson's watchdog may have lowered it. Default: 30 000.
+   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of that time this
+   * client writes the TTL that read holds need again, because Redisson's watchdog may have lowered it. Default: 30 000.
    */
   readonly fleetWatchdogMs?: number;
   /** If a command is not answered within this many milliseconds, its outcome is unknown. Default: 3 000. */

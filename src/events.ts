@@ -173,7 +173,7 @@ export interface RenewalFailedEvent extends AboutClient {
 export interface CommandEvent extends AboutClient {
   /** The script, as in the documents. */
   readonly script: string;
-  /** How many locks, permits or latches it concerned when it was last sent; set at the end, 0 if it was not sent. */
+  /** How many locks, permits or latches the command concerned when it was last sent; set at the end, 0 if it was not sent. */
   locks?: number;
   /** How often it was sent; set at the end. */
   tries?: number;

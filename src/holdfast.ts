@@ -373,9 +373,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Gives back leased permits that `inspect` has seen, all of them or none, for tools: permanent permits of a dead process never return by
-   * themselves. Ids are never reused, so a permit that was taken later is safe. The holder learns of it with its next renewal; for
-   * permanent permits, never. Leases of this client learn of it at once.
+   * Gives back leased permits that `inspect` has seen, all of them or none. For tools, because permanent permits of a dead process never
+   * return by themselves. Ids are never reused, so a permit that was taken later is safe. The holder learns of it with its next renewal;
+   * for permanent permits, never. Leases of this client learn of it at once.
    * @returns `released`: they are available again; `absent`: all were back already; `changed`: some were back already, and nothing was done
    * @throws TypeError, RangeError if it is not the state of a permit-expirable semaphore, or if an id is not in its `taken`;
    * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
@@ -430,7 +430,7 @@ export class Holdfast implements AsyncDisposable {
    *
    * Waits for the bodies, `graceMs` at most. Then waits for releases and other commands under way: until a command has had no answer for
    * one `commandTimeoutMs`, and at most for two, because lost answers are cleaned up. To end its connections, the Redis client may need
-   * another; usually it ends them at once.
+   * another `commandTimeoutMs`; usually it ends them at once.
    * @throws TypeError, RangeError before anything is done
    * @example await holdfast.close({ graceMs: 10_000, releaseHeld: true });
    */

@@ -208,8 +208,8 @@ export abstract class AnyLease implements AfterBody {
 }
 
 /**
- * Runs some microtasks later. Each promise that an async function returns on the way to the caller takes a microtask to follow this
- * one; before they do, V8 finds no async stack from an error to the caller.
+ * Runs some microtasks later. On the way to the caller, the promise of each async function settles a microtask after the inner promise.
+ * Until then V8 finds no async stack from an error to the caller.
  */
 function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
   const soon = Promise.resolve();

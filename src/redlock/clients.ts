@@ -54,8 +54,8 @@ export interface RedlockMember {
 }
 
 /**
- * How long to wait for each of several servers. Redlock waits as long as its clients, so an absent server delays each acquisition by that
- * time.
+ * How long to wait for each of several servers. Redlock waits for as long as its clients do, so an absent server delays each acquisition by
+ * that time.
  */
 const MEMBER_TIMEOUT_MS = 200;
 

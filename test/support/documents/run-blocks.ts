@@ -24,7 +24,7 @@ type Run = (values: Values, keep: (declared: Values) => void, told: Told) => Pro
 type Told = (value: unknown, expected: unknown) => void;
 
 /** `lease.state; // "lost"`: an expression, and its value. */
-const VALUE_TOLD = /^(?<indent>\s*)(?!(?:const|let|if|for|return|throw)\b)(?<code>\S.*); +\/\/ (?<value>true|false|null|"\w+"|\d+)(?=$|[:;,])/gm;
+const VALUE_TOLD = /^(?<indent>\s*)(?!(?:const|let|if|for|return|throw|console)\b)(?<code>\S.*); +\/\/ (?<value>true|false|null|"\w+"|\d+)(?:[:;,].*)?$/gm;
 
 /**
  * Makes a module in which each block is a function. It gets what the values and the blocks before it have for the names that it uses, also
