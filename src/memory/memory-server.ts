@@ -70,7 +70,7 @@ export class MemoryServer {
 
   /**
    * All stored keys, as plain data for comparisons.
-   * @example expect(server.dump()).toEqual({});
+   * @example expect(Object.keys(server.dump())).toEqual(["order:42"]);
    */
   dump(): Snapshot {
     return this.#store.dump();

@@ -33,8 +33,9 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   valkeyGlideDriver: ["client: GlideClient", "subscriber: GlideClient"],
 };
 
-/** Where the types of {@link PARAMETERS} are from, if not from the subpath of the example. */
+/** Where the types of {@link PARAMETERS} are from, if not from the subpath of the example; "" for those that Node knows. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  Request: "",
   ScriptSource: "holdfast",
   TracerProvider: "@opentelemetry/api",
   MeterProvider: "@opentelemetry/api",
@@ -44,7 +45,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 /** @param of the owner of a method, or the name of a function */
 export function parametersOf(of: string, specifier: string): string {
   const parameters = (PARAMETERS[of] ?? []).map((parameter) =>
-    parameter.replace(/: (\w+)/, (_, type) => `: import("${ELSEWHERE[type] ?? specifier}").${type}`),
+    parameter.replace(/: (\w+)/, (_, type) => {
+      const from = ELSEWHERE[type] ?? specifier;
+      return from === "" ? `: ${type}` : `: import("${from}").${type}`;
+    }),
   );
   return parameters.join(", ");
 }

@@ -83,7 +83,7 @@ declare global {
   function work(part?: unknown): Promise<void>;
   function lead(lease: Lease): Promise<void>;
   function pay(): Promise<void>;
-  function report(options?: Stoppable): Promise<void>;
+  function report(options?: Stoppable | { readonly date: Date }): Promise<void>;
   function schedule(token: bigint): Promise<void>;
   function createPool(): object;
   function fetchUser(id: string, options: Stoppable): Promise<string>;

@@ -66,11 +66,11 @@ function moduleOf(blocks: readonly CodeBlock[]): { text: string; lines: readonly
     const { imported, rest } = importsOf(code);
     for (const { statement } of imported) imports.add(statement);
     const lines = rest.trimEnd().split("\n");
-    body.push(`void (async (${parameters}) => {`, ...lines);
+    body.push(`void (async (${parameters}) => { {`, ...lines);
     places.push("", ...lines.map((_, nth) => `${path}:${line + nth} ${language}`));
   }
   const head = [...imports, "export {};"];
-  const text = [...head, ...body, ...blocks.map(() => "});"), ""].join("\n");
+  const text = [...head, ...body, ...blocks.map(() => "} });"), ""].join("\n");
   return { text, lines: [...head.map(() => ""), ...places] };
 }
 
