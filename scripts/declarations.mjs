@@ -26,7 +26,9 @@ export function publicApi(entries) {
   const exported = entries.map((entry) => exportsOf(entry));
   return {
     exported: exported.map((places) => [...places.keys()].sort()),
-    declarations: reachable(exported.flatMap((places) => [...places.values()])).map(({ text }) => `${text}\n`),
+    declarations: reachable(exported.flatMap((places) => [...places.values()])).map(
+      ({ text }) => `${text}\n`,
+    ),
   };
 }
 

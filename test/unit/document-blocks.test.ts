@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { blocksOf, type CodeBlock, documentBlocks, isOwn, isScript } from "../support/documents/code-blocks.js";
+import {
+  blocksOf,
+  type CodeBlock,
+  documentBlocks,
+  isOwn,
+  isScript,
+} from "../support/documents/code-blocks.js";
 import { typeErrors } from "../support/documents/type-check.js";
 import { projectFiles, read, root } from "../support/tidy/tree.js";
 

@@ -19,8 +19,10 @@ const FOLDER = join(root, "build/test/examples");
 
 /** Examples that are compiled and not run, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  valkeyGlideDriver: "a client of GLIDE has threads of its own; test/unit/valkey-glide-driver.test.ts makes such drivers",
-  locked: "Node has no decorators, and Vitest does not compile them; test/recipes/locked.test.ts decorates methods",
+  valkeyGlideDriver:
+    "a client of GLIDE has threads of its own; test/unit/valkey-glide-driver.test.ts makes such drivers",
+  locked:
+    "Node has no decorators, and Vitest does not compile them; test/recipes/locked.test.ts decorates methods",
 };
 
 const { callables, implemented } = publicCallables();
@@ -37,12 +39,22 @@ function groupOf({ owner, specifier }: Callable): string {
 function blockOf({ name, owner, specifier, example = "" }: Callable): CodeBlock {
   const used = (of: string) => new RegExp(`(?<![\\w$.])${of}(?![\\w$])`).test(example);
   const imports = [
-    ...exportedNames(specifier).filter(used).map((value) => `import { ${value} } from "${specifier}";`),
+    ...exportedNames(specifier)
+      .filter(used)
+      .map((value) => `import { ${value} } from "${specifier}";`),
     ...(specifier !== "holdfast" && used("Holdfast") ? ['import { Holdfast } from "holdfast";'] : []),
   ];
   const code = [...imports, example, ""].join("\n");
   const parameters = parametersOf(owner ?? name, specifier);
-  return { path: name, line: 1 - imports.length, language: "ts", isFragment: false, isQuoted: false, code, parameters };
+  return {
+    path: name,
+    line: 1 - imports.length,
+    language: "ts",
+    isFragment: false,
+    isQuoted: false,
+    code,
+    parameters,
+  };
 }
 
 describe("examples of public methods and functions", () => {

@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import { Holdfast, ReentryError } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { blocksOf, type CodeBlock, documentBlocks, isOwn, isScript } from "../support/documents/code-blocks.js";
+import {
+  blocksOf,
+  type CodeBlock,
+  documentBlocks,
+  isOwn,
+  isScript,
+} from "../support/documents/code-blocks.js";
 import { type RunnableBlock, readersNames, runnableBlocks } from "../support/documents/run-blocks.js";
 import { reader, type Values } from "../support/documents/values.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
@@ -14,10 +20,14 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "README.md: // pay.mjs": "test/unit/readme.test.ts runs it as a program",
   "docs/guide/clients.md: import { Cluster": "needs Sentinels and a cluster",
   "docs/guide/clients.md: import { createClient": "needs Sentinels and a cluster",
-  "docs/guide/clients.md: import { Decoder": "a client of GLIDE has threads of its own; test/conformance makes such drivers",
-  "docs/guide/clients.md: import { type ConformanceHarness": "registers tests; test/conformance does the same with each driver",
-  "docs/guide/finding-locks.md: import { watchLocks": "goes on for ever; test/watch watches until something has changed",
-  "docs/guide/kinds/red-lock.md: const a": "needs three servers; test/kinds/red-lock-servers.test.ts has them",
+  "docs/guide/clients.md: import { Decoder":
+    "a client of GLIDE has threads of its own; test/conformance makes such drivers",
+  "docs/guide/clients.md: import { type ConformanceHarness":
+    "registers tests; test/conformance does the same with each driver",
+  "docs/guide/finding-locks.md: import { watchLocks":
+    "goes on for ever; test/watch watches until something has changed",
+  "docs/guide/kinds/red-lock.md: const a":
+    "needs three servers; test/kinds/red-lock-servers.test.ts has them",
   "docs/guide/testing.md: import { FakeClock": "test/unit/testing-guide.test.ts has the same lines",
   "docs/guide/testing.md: vi.useFakeTimers": "test/unit/testing-guide.test.ts has the same lines",
   "docs/guide/testing.md: const waiting": "test/unit/testing-guide.test.ts has the same lines",
@@ -33,7 +43,8 @@ const REJECTING: Readonly<Record<string, new (...args: never[]) => Error>> = {
 /** Functions that a block declares for its reader to call. */
 const CALLS: Readonly<Record<string, (declared: Values, values: Values) => unknown>> = {
   "docs/guide/in-order.md: /** Called": (declared, { message }) => call(declared["handle"], message),
-  "docs/guide/limiting-concurrency.md: const partner": (declared, { order }) => call(declared["quote"], order),
+  "docs/guide/limiting-concurrency.md: const partner": (declared, { order }) =>
+    call(declared["quote"], order),
   "docs/guide/reentry.md: async function charge": (declared, { holdfast }) =>
     (holdfast as Holdfast).using("invoice:7", () => call(declared["charge"], { id: "7" })),
 };
@@ -110,7 +121,9 @@ describe("the blocks of documents", () => {
 
   test("each exception is a block that documents have", () => {
     const exceptions = [NOT_RUN, REJECTING, CALLS].flatMap(Object.keys);
-    expect(exceptions.filter((name) => own.filter((block) => isNamed({ [name]: 0 }, block)).length !== 1)).toEqual([]);
+    expect(
+      exceptions.filter((name) => own.filter((block) => isNamed({ [name]: 0 }, block)).length !== 1),
+    ).toEqual([]);
   });
 
   test("each name that blocks leave out has a value", async () => {
@@ -122,7 +135,11 @@ describe("the blocks of documents", () => {
 
   test.each([
     ["throws", "const lease = await lock.lock();\nlease.release();", /^page\.md:2: TypeError/],
-    ["has another value than it tells", "await lock.isLocked(); // true", /^page\.md:2: .*tells true.* false$/],
+    [
+      "has another value than it tells",
+      "await lock.isLocked(); // true",
+      /^page\.md:2: .*tells true.* false$/,
+    ],
   ])("a block that %s fails, by its place", async (what, code, message) => {
     const blocks = blocksOf(`\`\`\`ts\n${code}\n\`\`\`\n`, "page.md");
     await expect(runPage(blocks, join(FOLDER, `${what}.ts`))).rejects.toThrow(message);

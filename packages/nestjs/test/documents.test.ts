@@ -13,7 +13,8 @@ const SETTING = {
 
 /** A decorated method, without its class. */
 const METHOD = /^@\w+\([^\n]*\)\nasync /;
-const CLASS = 'import { Holdfast } from "holdfast";\nclass Fragment { constructor(readonly holdfast: Holdfast) {}\n';
+const CLASS =
+  'import { Holdfast } from "holdfast";\nclass Fragment { constructor(readonly holdfast: Holdfast) {}\n';
 
 /** The fragment as it may stand in a function. */
 function inFunction(block: CodeBlock): CodeBlock {

@@ -1,5 +1,5 @@
-import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { Holdfast } from "holdfast";
 import { type ConformanceHarness, conformanceCases } from "holdfast/driver-test";
 import { inspector } from "holdfast/inspector";
@@ -9,7 +9,7 @@ import Redlock from "holdfast/redlock";
 import type { Redis } from "ioredis";
 import { type Reader, reader, type Values } from "./values.js";
 
-/** The names of an example that stand for the object of the method, and for what its arguments are: with their types, for the compiler. */
+/** The names, with their types, that only the examples of an owner or function use: the object of the method, and arguments. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   Holdfast: ["a: Holdfast", "b: Holdfast", "c: Holdfast"],
   FencedLock: ["lock: FencedLock"],
@@ -29,7 +29,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
     "meterProvider: MeterProvider",
   ],
   ConformanceCase: ["conformanceCase: ConformanceCase", "harness: ConformanceHarness"],
-  missingAbilities: ["needs: ConformanceCase[\"needs\"]", "harness: ConformanceHarness"],
+  missingAbilities: ['needs: ConformanceCase["needs"]', "harness: ConformanceHarness"],
   valkeyGlideDriver: ["client: GlideClient", "subscriber: GlideClient"],
 };
 
@@ -59,7 +59,10 @@ export function parametersOf(of: string, specifier: string): string {
  * @param of the owner of a method, or the name of a function
  * @param redis a real server, for the examples of drivers
  */
-export async function exampleWorld(of: string, redis: { readonly client: Redis; readonly url: string }): Promise<Reader> {
+export async function exampleWorld(
+  of: string,
+  redis: { readonly client: Redis; readonly url: string },
+): Promise<Reader> {
   const clock = new FakeClock();
   const server = new MemoryServer({ clock });
   const clients = [0, 1, 2].map(() => new Holdfast(memoryDriver(new MemoryServer({ clock })), { clock }));
@@ -75,7 +78,9 @@ export async function exampleWorld(of: string, redis: { readonly client: Redis; 
       await ordinary.end();
       server.comeBack();
       server.full(false);
-      const closing = Promise.all([...clients, holdfast].map((client) => client.close({ releaseHeld: true })));
+      const closing = Promise.all(
+        [...clients, holdfast].map((client) => client.close({ releaseHeld: true })),
+      );
       await clock.advance(60_000);
       await closing;
     },
@@ -88,7 +93,7 @@ interface Embedded {
   readonly server: MemoryServer;
 }
 
-/** What the owner's methods need, as a program that calls them has it. */
+/** Makes the values of {@link PARAMETERS}, by owner or function. */
 const OBJECTS: Readonly<Record<string, (embedded: Embedded) => Promise<Values> | Values>> = {
   async Holdfast({ holdfast }) {
     await holdfast.getSemaphore("import-slots").trySetPermits(2);
@@ -120,7 +125,9 @@ const OBJECTS: Readonly<Record<string, (embedded: Embedded) => Promise<Values> |
     const redlock = new Redlock([holdfast]);
     return { redlock, lock: await redlock.acquire(["account:7"], 60_000) };
   },
-  RedlockLock: async ({ holdfast }) => ({ lock: await new Redlock([holdfast]).acquire(["account:7"], 60_000) }),
+  RedlockLock: async ({ holdfast }) => ({
+    lock: await new Redlock([holdfast]).acquire(["account:7"], 60_000),
+  }),
   async MemoryServer({ holdfast }) {
     const script = { name: "renew", lua: "return redis.call('pexpire', KEYS[1], ARGV[1])", sha1: "" };
     return { script, lease: await holdfast.lock("order:42") };

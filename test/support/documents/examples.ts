@@ -15,11 +15,11 @@ export interface Callable {
   readonly example: string | undefined;
 }
 
-/** The types of this and other packages that programs implement, or that stand for objects of Redis clients, and why they have no examples. */
+/** Types whose methods have no examples, and why: programs and other packages implement them. */
 export const IMPLEMENTED: Readonly<Record<string, string>> = {
-  Driver: "a driver of one's own has these methods, and holdfast calls them",
-  Clock: "a clock of one's own has these methods; a FakeClock has examples",
-  Timer: "a clock of one's own returns it",
+  Driver: "holdfast calls it, and a driver implements it",
+  Clock: "holdfast calls it, and a clock implements it; the methods of FakeClock have examples",
+  Timer: "a clock returns it to holdfast",
   ChannelListener: "holdfast passes it to a driver",
   ConformanceHarness: "the test of a driver implements it",
   RunCoordinator: "node-cron calls it",
@@ -49,13 +49,16 @@ export const IMPLEMENTED: Readonly<Record<string, string>> = {
   SingleFlightOptions: "its functions are the program's",
 };
 
-/** Methods that have no use to show. */
+/** Methods that no program should call, and why. */
 export const WITHOUT_USE: Readonly<Record<string, string>> = {
   "Redlock.disposer": "throws, and its error names the replacement",
 };
 
 /** All methods and functions of the public API whose owner is not in {@link IMPLEMENTED}, and the owners that are. */
-export function publicCallables(): { readonly callables: readonly Callable[]; readonly implemented: ReadonlySet<string> } {
+export function publicCallables(): {
+  readonly callables: readonly Callable[];
+  readonly implemented: ReadonlySet<string>;
+} {
   const callables = new Map<string, Callable>();
   const implemented = new Set<string>();
   for (const subpath of Object.keys(subpaths)) {
@@ -90,7 +93,7 @@ function declarationsOf(subpath: string): string {
 interface Found {
   /** Undefined for a function. */
   readonly method?: string;
-  /** What the docstring stands before. */
+  /** The docstring stands before it. */
   readonly node: Node;
 }
 
@@ -107,7 +110,8 @@ interface Node {
 
 function callablesOf(statement: Node): Found[] {
   const declared = statement.declaration ?? statement;
-  if (declared.type.endsWith("Function") || declared.type === "FunctionDeclaration") return [{ node: statement }];
+  if (declared.type.endsWith("Function") || declared.type === "FunctionDeclaration")
+    return [{ node: statement }];
   return (declared.body?.body ?? []).flatMap((node) => {
     const method = node.key?.name ?? node.key?.property?.name;
     return method !== undefined && isCallable(node) ? [{ method, node }] : [];

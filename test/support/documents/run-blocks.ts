@@ -14,8 +14,8 @@ export interface RunnableBlock {
   uses(names: Iterable<string>): boolean;
   /**
    * Runs the block as the body of a function.
-   * @returns what it has declared; nothing if it returned earlier
-   * @throws what the block throws; an Error if a value is not the one that a comment behind it tells
+   * @returns its declarations; none if the block returned before its end
+   * @throws what the block throws; an Error if an expression has another value than the comment behind it tells
    */
   run(values: Values): Promise<Values>;
 }
@@ -24,11 +24,12 @@ type Run = (values: Values, keep: (declared: Values) => void, told: Told) => Pro
 type Told = (value: unknown, expected: unknown) => void;
 
 /** `lease.state; // "lost"`: an expression, and its value. */
-const VALUE_TOLD = /^(?<indent>\s*)(?!(?:const|let|if|for|return|throw|console)\b)(?<code>\S.*); +\/\/ (?<value>true|false|null|"\w+"|\d+)(?:[:;,].*)?$/gm;
+const VALUE_TOLD =
+  /^(?<indent>\s*)(?!(?:const|let|if|for|return|throw|console)\b)(?<code>\S.*); +\/\/ (?<value>true|false|null|"\w+"|\d+)(?:[:;,].*)?$/gm;
 
 /**
- * Makes a module in which each block is a function. It gets what the values and the blocks before it have for the names that it uses, also
- * for those that it imports.
+ * Makes a module in which each block is a function. It gets the names that it uses, also those that it imports, from the values
+ * and from the blocks before it.
  *
  * @param file of the module
  * @param given the names of the values
@@ -44,7 +45,9 @@ export async function runnableBlocks(
     const { imported, rest } = importsOf(code);
     const others = imported.filter(({ name }) => !given.includes(name));
     for (const { statement } of others) imports.add(statement);
-    const wanted = [...known].filter((name) => uses(rest, name) && !others.some((other) => other.name === name));
+    const wanted = [...known].filter(
+      (name) => uses(rest, name) && !others.some((other) => other.name === name),
+    );
     const declared = namesDeclared(rest);
     for (const name of declared) known.add(name);
     const text = rest.replace(VALUE_TOLD, "$<indent>told($<code>, $<value>);");
@@ -69,10 +72,12 @@ export async function runnableBlocks(
 
 function checkTold(value: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(value, expected))
-    throw new Error(`the comment tells ${JSON.stringify(expected)}, but the value is ${JSON.stringify(value)}`);
+    throw new Error(
+      `the comment tells ${JSON.stringify(expected)}, but the value is ${JSON.stringify(value)}`,
+    );
 }
 
-/** Also true where the name is only that of a property: it then gets a value that it does not need. */
+/** Also true if the name is only that of a property: an unneeded value does no harm. */
 function uses(code: string, name: string): boolean {
   return new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(code);
 }

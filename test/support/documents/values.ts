@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type Server } from "node:http";
-import { registerInstrumentations } from "@opentelemetry/instrumentation";
 import { trace } from "@opentelemetry/api";
+import { registerInstrumentations } from "@opentelemetry/instrumentation";
 import { Holdfast, UnavailableError } from "holdfast";
 import { inspector } from "holdfast/inspector";
 import { ioredisDriver } from "holdfast/ioredis";
@@ -11,21 +11,21 @@ import { Redis, type RedisOptions } from "ioredis";
 import { createClient } from "redis";
 import { expect, test, vi } from "vitest";
 
-/** What code of a document gets for the names that it does not declare. */
+/** Values by the names that code of a document uses without declaring them. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** One for each page, or each example. */
 export interface Reader {
-  /** A value for each name of `names.ts`, and for the globals of Node that a test has to keep to itself. */
+  /** A value for each name of `names.ts`, and for globals of Node whose effects must stay inside the test. */
   readonly values: Values;
   /** The signal of the values. */
   readonly signal: AbortSignal;
   abort(): void;
-  /** Runs what was registered for the end of the process, and ends all that was made by the functions of the values. */
+  /** Runs the handlers that code registered for the end of the process, and closes the clients and servers that it made. */
   end(): Promise<void>;
 }
 
-/** Where the values come from that reach a server. */
+/** The clients of a page, and the address of their server. */
 export interface Place {
   readonly holdfast: Holdfast;
   readonly redis: Redis;
@@ -35,7 +35,7 @@ export interface Place {
 
 const done = () => Promise.resolve();
 
-/** What a reader's own code does is not the documents' matter: it succeeds at once. */
+/** The reader's own functions do nothing, and succeed at once. */
 export async function reader({ holdfast, redis, url, port }: Place): Promise<Reader> {
   const controller = new AbortController();
   const atEnd: (() => unknown)[] = [];
@@ -164,7 +164,10 @@ export async function reader({ holdfast, redis, url, port }: Place): Promise<Rea
 /** Fires each task once, at once, as node-cron fires it at the times of the schedule. */
 function cronThatFires(atEnd: (() => unknown)[]) {
   let coordinator: RunCoordinator | undefined;
-  const fire = async (task: (fire: { readonly date: Date }) => unknown, options: { readonly name?: string }) => {
+  const fire = async (
+    task: (fire: { readonly date: Date }) => unknown,
+    options: { readonly name?: string },
+  ) => {
     const date = new Date();
     const key = `${options.name}:${date.toISOString()}`;
     if ((await coordinator?.shouldRun(key, 60_000)) === false) return;
