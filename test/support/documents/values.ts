@@ -7,7 +7,7 @@ import { inspector } from "holdfast/inspector";
 import { ioredisDriver } from "holdfast/ioredis";
 import { FakeClock, MemoryServer, memoryDriver } from "holdfast/memory";
 import { type RunCoordinator, runOnce } from "holdfast/recipes";
-import { Redis, type RedisOptions } from "ioredis";
+import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { expect, test, vi } from "vitest";
 
@@ -47,8 +47,8 @@ export async function reader({ holdfast, redis, url, port }: Place): Promise<Rea
 
   class ReadersRedis extends Redis {
     /** Whatever the address in the document. */
-    constructor(_address: unknown, options: RedisOptions = {}) {
-      super(url, options);
+    constructor(_address: unknown) {
+      super(url);
       atEnd.push(() => this.disconnect());
     }
   }
