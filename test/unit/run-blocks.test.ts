@@ -83,7 +83,9 @@ async function runPage(blocks: readonly CodeBlock[], file: string): Promise<void
     }
   } finally {
     await page.end();
-    for (const value of Object.values(declared)) if (value instanceof Holdfast) await value.close();
+    // A body that no block has awaited may still run.
+    const opened = [holdfast, ...Object.values(declared)].filter((value) => value instanceof Holdfast);
+    for (const client of opened) await client.close({ graceMs: 10_000 });
     await redis.plain.flushdb();
   }
 }
