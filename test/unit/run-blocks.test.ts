@@ -83,9 +83,7 @@ async function runPage(blocks: readonly CodeBlock[], file: string): Promise<void
     }
   } finally {
     await page.end();
-    // A body that no block has awaited may still run.
-    const opened = [holdfast, ...Object.values(declared)].filter((value) => value instanceof Holdfast);
-    for (const client of opened) await client.close({ graceMs: 10_000 });
+    for (const value of Object.values(declared)) if (value instanceof Holdfast) await value.close();
     await redis.plain.flushdb();
   }
 }

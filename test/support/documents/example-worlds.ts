@@ -65,7 +65,8 @@ export async function exampleWorld(
 ): Promise<Reader> {
   const clock = new FakeClock();
   const server = new MemoryServer({ clock });
-  const clients = [0, 1, 2].map(() => new Holdfast(memoryDriver(new MemoryServer({ clock })), { clock }));
+  const servers = of === "Holdfast" ? [0, 1, 2].map(() => new MemoryServer({ clock })) : [];
+  const clients = servers.map((other) => new Holdfast(memoryDriver(other), { clock }));
   const holdfast = new Holdfast(memoryDriver(server), { clock });
   const ordinary = await reader({ holdfast, redis: redis.client, url: redis.url, port: 0 });
   const [a, b, c] = clients;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type Server } from "node:http";
-import { trace } from "@opentelemetry/api";
+import { type Span, trace } from "@opentelemetry/api";
 import { registerInstrumentations } from "@opentelemetry/instrumentation";
 import { Holdfast, UnavailableError } from "holdfast";
 import { inspector } from "holdfast/inspector";
@@ -85,7 +85,7 @@ export async function reader({ holdfast, redis, url, port }: Place): Promise<Rea
     registerInstrumentations: (options: Parameters<typeof registerInstrumentations>[0]) =>
       atEnd.push(registerInstrumentations(options)),
     cron: cronThatFires(atEnd),
-    tracer: trace.getTracer("documents"),
+    tracer: tracerThatWaits(atEnd),
 
     url: () => url,
     host: place.host,
@@ -157,6 +157,17 @@ export async function reader({ holdfast, redis, url, port }: Place): Promise<Rea
     async end() {
       // The latest first: a handler for the end closes the client of the page.
       for (const end of atEnd.reverse()) await end();
+    },
+  };
+}
+
+/** Code of documents does not wait for the body of a span, so the end does. */
+function tracerThatWaits(atEnd: (() => unknown)[]) {
+  return {
+    startActiveSpan(name: string, body: (span: Span) => unknown) {
+      const result = trace.getTracer("documents").startActiveSpan(name, body);
+      atEnd.push(() => result);
+      return result;
     },
   };
 }
