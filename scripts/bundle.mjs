@@ -88,8 +88,8 @@ async function writeCode(dir, format, input, pageFile) {
     exports: "named",
     entryFileNames: `[name]${extension}`,
     chunkFileNames: `[name]${extension}`,
-    // Bundlers of users leave out what is marked as pure.
-    comments: { legal: true, annotation: true, jsdoc: false },
+    // Users' bundlers leave out unused calls that are marked as pure; they take the ES modules.
+    comments: { legal: true, annotation: format === "es", jsdoc: false },
   };
   const groups = () => [{ name: chunkOf(), debugName: "shared" }];
   const readable = await bundle.generate({ ...writing, codeSplitting: { groups: groups() } });

@@ -7,8 +7,10 @@ import { parseSync } from "vite";
  * A top-level declaration, known by the file and the name it has there.
  *
  * @typedef {{ file: string, name: string }} Place
- * @typedef {{ text: string, mentions: Set<string> }} Declaration
+ * @typedef {{ text: string, mentions: Set<string>, statements: any[] }} Declaration statements: their syntax, one for each overload
  * @typedef {object} Module
+ * @property {string} code
+ * @property {readonly { value: string, start: number, end: number }[]} comments
  * @property {Map<string, Declaration>} declarations by local name
  * @property {Map<string, Place>} imports by local name
  * @property {Map<string, Place>} exports by exported name
@@ -22,24 +24,47 @@ import { parseSync } from "vite";
  */
 export function publicApi(entries) {
   const exported = entries.map((entry) => exportsOf(entry));
-  const seen = new Set();
-  const found = [];
-  const queue = exported.flatMap((places) => [...places.values()]);
+  return {
+    exported: exported.map((places) => [...places.keys()].sort()),
+    declarations: reachable(exported.flatMap((places) => [...places.values()])).map(
+      ({ text }) => `${text}\n`,
+    ),
+  };
+}
+
+/**
+ * The declarations that are reachable from an entry, with their docstrings and those of their members.
+ *
+ * @param {string} entry a .d.ts file
+ * @returns {{ name: string, statements: any[], docOf: (node: { start: number }) => string | undefined }[]}
+ */
+export function documentedApi(entry) {
+  return reachable([...exportsOf(entry).values()]).map(({ file, name, statements }) => {
+    const { code, comments } = moduleAt(file);
+    const docOf = (/** @type {{ start: number }} */ { start }) =>
+      comments.find(({ end }) => end <= start && code.slice(end, start).trim() === "")?.value;
+    return { name, statements, docOf };
+  });
+}
+
+/**
+ * The declarations at some places and all that they mention, sorted by name and file.
+ *
+ * @param {Place[]} queue
+ */
+function reachable(queue) {
+  /** @type {Map<string, Place & Declaration>} */
+  const found = new Map();
   for (let place = queue.pop(); place !== undefined; place = queue.pop()) {
     const declaration = declarationAt(place);
     if (declaration === undefined) continue;
-    const { file, name, text, mentions } = declaration;
+    const { file, name, mentions } = declaration;
     const key = `${name} ${file}`;
-    if (seen.has(key)) continue;
-    seen.add(key);
-    found.push({ key, text });
+    if (found.has(key)) continue;
+    found.set(key, declaration);
     for (const mention of mentions) queue.push({ file, name: mention });
   }
-  found.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return {
-    exported: exported.map((places) => [...places.keys()].sort()),
-    declarations: found.map(({ text }) => `${text}\n`),
-  };
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, declaration]) => declaration);
 }
 
 /**
@@ -102,6 +127,8 @@ function readModule(file) {
   const { program, comments } = parseSync(file, code);
   /** @type {Module} */
   const module = {
+    code,
+    comments,
     declarations: new Map(),
     imports: new Map(),
     exports: new Map(),
@@ -146,9 +173,13 @@ function readDeclaration(module, file, statement, text) {
     declared.id?.name,
   ];
   for (const name of names) {
-    const overloads = module.declarations.get(name)?.text;
+    const overloads = module.declarations.get(name);
     const mentions = new Set(text.match(/[A-Za-z_$][\w$]*/g));
-    module.declarations.set(name, { text: overloads ? `${overloads}\n${text}` : text, mentions });
+    module.declarations.set(name, {
+      text: overloads ? `${overloads.text}\n${text}` : text,
+      mentions,
+      statements: [...(overloads?.statements ?? []), statement],
+    });
     if (statement.type === "ExportNamedDeclaration") module.exports.set(name, { file, name });
   }
 }

@@ -15,8 +15,8 @@ export function originOf(clientId: string): "holdfast" | "jvm" | "other" {
 }
 
 /**
- * A UUID of version 8; Redisson's have version 4. The twelve bits behind the version name the protocol that this client follows when the
- * script of a release gives the lock to a waiter.
+ * A UUID of version 8; Redisson's have version 4. Its twelve bits after the version say which protocol this client follows when the script
+ * of a release gives the lock to a waiter.
  */
 export function newClientId(): string {
   const random = environment.uuid();

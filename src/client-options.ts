@@ -77,8 +77,8 @@ export interface HoldfastOptions {
   /** The TTL of leases without `leaseMs`, in milliseconds, renewed every third of it. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
-   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of
-   * it, the TTL that read holds need is written again, because Redisson's watchdog may have lowered it. Default: 30 000.
+   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of that time this
+   * client writes the TTL that read holds need again, because Redisson's watchdog may have lowered it. Default: 30 000.
    */
   readonly fleetWatchdogMs?: number;
   /** If a command is not answered within this many milliseconds, its outcome is unknown. Default: 3 000. */
@@ -86,7 +86,7 @@ export interface HoldfastOptions {
   /** The longest time that a waiter relies on messages of Redis before it asks again, in milliseconds. Default: 5 000. */
   readonly safetyPeriodMs?: number;
   /**
-   * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
+   * How long a red lock of this client waits for the answer of one server, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
   /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask. */
@@ -119,8 +119,8 @@ export interface HoldfastOptions {
    */
   readonly around?: Around;
   /**
-   * Whether the client reports to its group, by a small command every few seconds, what it is, and which locks it has held or waited for
-   * since before the previous report: `fleet()` reads it. It reports nothing in the first seconds. Default: false.
+   * Whether the client reports to its group every few seconds, by a small command, what it is and which locks it has held or waited for
+   * since before the previous report. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
    */
   readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
@@ -133,11 +133,13 @@ const WATCHDOG_MS = 30_000;
 const COMMAND_TIMEOUT_MS = 3_000;
 /** Lost messages are rare, and a waiting process that asks every five seconds costs a server almost nothing. */
 const SAFETY_PERIOD_MS = 5_000;
-/** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
+/** Far above a healthy answer, and far below any lease, so that a dead server does not use up the time for which the lease is trusted. */
 const RED_MEMBER_TIMEOUT_MS = 50;
 /** Redisson's slavesSyncTimeout. */
 const REPLICAS_TIMEOUT_MS = 1_000;
-/** This many cost about as much as one hand-over between processes, so waiters of other processes hardly notice. */
+/**
+ * This many hand-offs inside a client cost about as much as one hand-over between processes, so waiters of other processes hardly notice.
+ */
 const HAND_OFFS = 100;
 /** The longest additional wait of another process, if critical sections are long. */
 const HAND_OFF_MS = 100;
@@ -253,7 +255,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // A number from the caller must fit; the default is lowered if `commandTimeoutMs` is short.
+  // A number from the caller must be within this limit; the default is lowered to it.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

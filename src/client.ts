@@ -33,14 +33,14 @@ import { SelfWaits } from "./threads/self-waits.js";
 import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
 
-/** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
+/** The longest tick of the timer wheel, and how many ticks at least a watchdog's lease has. */
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
 
 /** What all locks of one `Holdfast` share: its identity, its settings, its timers and its wake-ups. */
 export class Client {
   readonly id: string = newClientId();
-  /** As events name it. */
+  /** The client as events name it. */
   readonly about: AboutClient;
   readonly settings: ClientSettings;
   /** The terms of a lock call whose options say nothing about them. */
@@ -133,7 +133,7 @@ export class Client {
     this.#unlisten = whenListened(this);
   }
 
-  /** `holdfast:lease:lost` has got a subscriber: sets the alarms of leases that were taken before. */
+  /** Called when `holdfast:lease:lost` gets a subscriber: sets the alarms of leases that were taken before. */
   tellEnds(): void {
     for (const stay of [...this.threads.stays()]) for (const hold of [...stay.live]) hold.tellEnd();
     for (const hold of this.permits.all()) hold.tellEnd();
@@ -170,7 +170,7 @@ export class Client {
     return holder.startsWith(`${this.id}:`);
   }
 
-  /** The same, but not for a lock that is only kept: behind such a lock no call can be waiting for itself. */
+  /** Like {@link owns}, but false for a lock that is only kept: a call that waits for such a lock can not be waiting for itself. */
   holdsAs(holder: string): boolean {
     return holder.startsWith(`${this.id}:`) && !holder.endsWith(KEPT_ENDING);
   }

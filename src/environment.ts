@@ -97,7 +97,7 @@ export class Forgotten<T> {
     this.#registry.register(object, value, token);
   }
 
-  /** Unregisters the value of this token. A process may still report it. */
+  /** Unregisters the value of this token. The process may still call back with it. */
   unregister(token: object): void {
     this.#registry?.unregister(token);
   }

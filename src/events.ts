@@ -33,9 +33,9 @@ interface AboutHold extends AboutLock {
  * - `message`: a message reported a release, and it asked.
  * - `grant`: the message gave a fair lock to it, and it did not have to ask.
  * - `hand-off`: another call of the same client handed the lock on to it.
- * - `release`: another call of the same client released the lock, or passed on its turn to ask, or its answer, to this one.
- * - `timer`: it asked again by itself: the lease that it had seen, the safety period, or a pause was over. Behind a holder
- *   that released in time this means that a message was lost.
+ * - `release`: another call of the same client released the lock, or passed its turn to ask, or its answer, on to this call.
+ * - `timer`: it asked again by itself: the lease that it had seen, the safety period, or a pause was over. If the holder released in time,
+ *   a message was lost.
  * - `reconnect`: messages began to arrive, for the first time or again, and it asked because it might have missed one.
  * - `re-entry`: its own thread had the lock and re-entered it, or reads while it has the write lock.
  */
@@ -52,8 +52,8 @@ export type WaitEnd =
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
   /**
-   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. A re-entered hold beside holds
-   * that the watchdog renews for longer gets their lease.
+   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the thread has holds that
+   * the watchdog renews for longer, a re-entered hold gets their lease.
    */
   readonly leaseMs: number;
   /** Whether the watchdog renews the lease. */
@@ -98,8 +98,8 @@ export interface LatchAwaitEvent extends AboutLock {
 }
 
 /**
- * `holdfast:lock:contended`: a call can not get the lock or the permits immediately: its own first question has shown this, or other calls
- * of its client wait before it. Published once for each call.
+ * `holdfast:lock:contended`: a call can not get the lock or the permits immediately: its first command has shown this, or other calls of
+ * its client wait before it. Published once for each call.
  */
 export interface ContendedEvent extends AboutLock {
   /** The holder as stored in Redis, or as last seen; "" if none was seen yet, and for permits. */
@@ -156,7 +156,7 @@ export interface RenewalDoneEvent extends AboutClient {
   readonly locks: number;
   /** How many milliseconds after its beat the command was sent. */
   readonly lateMs: number;
-  /** Milliseconds from there to the answer. */
+  /** Milliseconds from then to the answer. */
   readonly durationMs: number;
   /** For how many milliseconds the shortest of the leases was still trusted when the command was sent; Infinity if only fixed leases were written again. */
   readonly leastRemainingMs: number;
@@ -173,7 +173,7 @@ export interface RenewalFailedEvent extends AboutClient {
 export interface CommandEvent extends AboutClient {
   /** The script, as in the documents. */
   readonly script: string;
-  /** How many locks, permits or latches it concerned when it was last sent; set at the end, 0 if it was not sent. */
+  /** How many locks, permits or latches the command concerned when it was last sent; set at the end, 0 if it was not sent. */
   locks?: number;
   /** How often it was sent; set at the end. */
   tries?: number;
@@ -186,10 +186,10 @@ export interface CommandEvent extends AboutClient {
   durationMs?: number;
 }
 
-/** `holdfast:client:open`, `holdfast:client:close`: a client was made; it has been closed. */
+/** `holdfast:client:open`, `holdfast:client:close`: a client was made, or has been closed. */
 export interface ClientEvent extends AboutClient {}
 
-/** `holdfast:subscription:failed`: waiters get no messages until the next try succeeds; meanwhile they ask now and then. */
+/** `holdfast:subscription:failed`: waiters get no messages until the next try succeeds; meanwhile they poll. */
 export interface SubscriptionFailedEvent extends AboutClient {
   readonly channel: string;
   readonly error: unknown;

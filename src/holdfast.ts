@@ -56,7 +56,7 @@ import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js"
 import { Thread } from "./threads/thread.js";
 
 /**
- * Distributed locks on Redis or Valkey, on the keys of Redisson.
+ * Distributed locks on Redis or Valkey, on the keys of Redisson. The methods `get…` have the names of Redisson's.
  *
  * One client for a process is enough. Creating it sends nothing: the first command comes with the first lock or, with presence, one beat
  * after creation.
@@ -88,6 +88,7 @@ export class Holdfast implements AsyncDisposable {
     return this.#client.closing;
   }
 
+  /** @example JSON.stringify(holdfast); // {"clientId":"6e1f…"} */
   toJSON(): object {
     return { clientId: this.clientId };
   }
@@ -100,6 +101,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Short for `getLock(name).lock(options)`.
    * @throws as {@link Lock.lock}; InvalidNameError
+   * @example await using lease = await holdfast.lock("order:42", { waitMs: 5_000 });
    */
   async lock(name: string, options?: LockOptions): Promise<Lease> {
     return this.getLock(name).lock(options);
@@ -108,6 +110,9 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Short for `getLock(name).tryLock(options)`.
    * @throws as {@link Lock.tryLock}; InvalidNameError
+   * @example
+   * const lease = await holdfast.tryLock("order:42");
+   * if (lease !== null) await work().finally(() => lease.unlock());
    */
   async tryLock(name: string, options?: LockOptions): Promise<Lease | null> {
     return this.getLock(name).tryLock(options);
@@ -116,6 +121,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Short for `getLock(name).using(body)`.
    * @throws as {@link Lock.using}; InvalidNameError
+   * @example await holdfast.using("order:42", (lease) => charge(order, { signal: lease.signal }));
    */
   using<T>(name: string, body: LeaseBody<T>): Promise<T>;
   using<T>(name: string, options: LockOptions & UnlockOptions, body: LeaseBody<T>): Promise<T>;
@@ -126,6 +132,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Short for `getLock(name).tryUsing(body)`.
    * @throws as {@link Lock.tryUsing}; InvalidNameError
+   * @example const { ran } = await holdfast.tryUsing("report", report);
    */
   tryUsing<T>(name: string, body: LeaseBody<T>): Promise<Tried<T>>;
   tryUsing<T>(name: string, options: LockOptions & UnlockOptions, body: LeaseBody<T>): Promise<Tried<T>>;
@@ -134,8 +141,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock that its thread may take again. Source: Redisson's getLock.
+   * A lock that its thread may take again.
    * @throws InvalidNameError, TypeError
+   * @example const lock = holdfast.getLock("order:42");
    */
   getLock(name: string, settings: LockSettings = {}): Lock {
     checkLockSettings(settings);
@@ -143,8 +151,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock that its thread cannot take again: a ReentryError refuses it at once. Source: Redisson's getNonReentrantLock.
+   * A lock that its thread cannot take again: a ReentryError refuses it at once.
    * @throws InvalidNameError
+   * @example const lock = holdfast.getNonReentrantLock("invoice:7");
    */
   getNonReentrantLock(name: string): Lock;
   getNonReentrantLock(name: string, ...surplus: readonly unknown[]): Lock {
@@ -153,8 +162,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock that is given to its waiters in the order in which they asked, across processes. Source: Redisson's getFairLock.
+   * A lock that is given to its waiters in the order in which they asked, across processes.
    * @throws InvalidNameError, TypeError
+   * @example await holdfast.getFairLock("printer").using(() => print(page));
    */
   getFairLock(name: string, settings: LockSettings = {}): Lock {
     checkLockSettings(settings);
@@ -162,8 +172,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A fair lock without re-entry, as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
+   * A fair lock without re-entry, as `getNonReentrantLock`.
    * @throws InvalidNameError
+   * @example await holdfast.getNonReentrantFairLock("printer").using(() => print(page));
    */
   getNonReentrantFairLock(name: string): Lock;
   getNonReentrantFairLock(name: string, ...surplus: readonly unknown[]): Lock {
@@ -172,8 +183,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock whose waiters ask again and again, without a connection for messages. Source: Redisson's getSpinLock.
+   * A lock whose waiters ask again and again, without a connection for messages.
    * @throws InvalidNameError, TypeError, RangeError
+   * @example const lock = holdfast.getSpinLock("counter", { backoff: { type: "constant", delayMs: 50 } });
    */
   getSpinLock(name: string, settings: SpinLockSettings = {}): Lock {
     checkSpinLockSettings(settings);
@@ -182,9 +194,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock with a fencing token in each lease, so that a store can refuse the writes of a former holder. Source: Redisson's
-   * getFencedLock.
+   * A lock with a fencing token in each lease, so that a store can refuse the writes of a former holder.
    * @throws InvalidNameError, TypeError
+   * @example await holdfast.getFencedLock("invoice:7").using(({ token }) => database.save({ paid: true, token }));
    */
   getFencedLock(name: string, settings: LockSettings = {}): FencedLock {
     checkLockSettings(settings);
@@ -192,8 +204,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Many readers or one writer. Source: Redisson's getReadWriteLock.
+   * Many readers or one writer.
    * @throws InvalidNameError, TypeError
+   * @example const catalog = holdfast.getReadWriteLock("catalog", { fair: true });
    */
   getReadWriteLock(name: string, settings: ReadWriteLockSettings = {}): ReadWriteLock {
     checkReadWriteLockSettings(settings);
@@ -204,17 +217,18 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Several locks as one lock, which is held while all members are held. Members may be of any kind and of any client. Source: Redisson's
-   * getMultiLock.
+   * Several locks as one lock, which is held while all members are held. Members may be of any kind and of any client.
    * @throws TypeError
+   * @example const both = holdfast.getMultiLock(holdfast.getLock("account:1"), holdfast.getLock("account:2"));
    */
   getMultiLock(...locks: readonly Lock[]): Lock {
     return new MultiLock(locks, this.#client);
   }
 
   /**
-   * Locks on independent servers as one lock, which is held while a majority of them is held. Source: Redisson's getRedLock.
+   * Locks on independent servers as one lock, which is held while a majority of them is held.
    * @throws TypeError
+   * @example const lock = a.getRedLock(a.getLock("ledger"), b.getLock("ledger"), c.getLock("ledger"));
    */
   getRedLock(...locks: readonly Lock[]): Lock {
     return new RedLock(locks, this.#client);
@@ -222,8 +236,11 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * A number of permits without owners: any caller may release a permit. After a crash they stay taken. Leased permits of
-   * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
+   * `getPermitExpirableSemaphore` return by themselves.
    * @throws InvalidNameError
+   * @example
+   * const slots = holdfast.getSemaphore("import-slots");
+   * await slots.trySetPermits(3);
    */
   getSemaphore(name: string): Semaphore;
   getSemaphore(name: string, ...surplus: readonly unknown[]): Semaphore {
@@ -232,9 +249,11 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A number of permits, each of which may have a lease and then returns by itself. Source: Redisson's
-   * getPermitExpirableSemaphore.
+   * A number of permits, each of which may have a lease and then returns by itself.
    * @throws InvalidNameError
+   * @example
+   * const partner = holdfast.getPermitExpirableSemaphore("partner-api");
+   * await partner.trySetPermits(5);
    */
   getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore;
   getPermitExpirableSemaphore(name: string, ...surplus: readonly unknown[]): PermitExpirableSemaphore {
@@ -243,8 +262,9 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A latch that opens when its count reaches zero. Source: Redisson's getCountDownLatch.
+   * A latch that opens when its count reaches zero.
    * @throws InvalidNameError
+   * @example const done = holdfast.getCountDownLatch("import:2026-11-21");
    */
   getCountDownLatch(name: string): CountDownLatch;
   getCountDownLatch(name: string, ...surplus: readonly unknown[]): CountDownLatch {
@@ -258,6 +278,11 @@ export class Holdfast implements AsyncDisposable {
    * Runs a body as one thread, for code in Redisson's style: the body may take a lock again that it took with `lock` or `tryLock`, and
    * release it with `unlock`. Inside another scope it runs as that scope's thread.
    * @throws ClientClosedError, TypeError
+   * @example
+   * await holdfast.asThread(async () => {
+   *   await lock.lock();
+   *   await lock.unlock();
+   * });
    */
   async asThread<T>(body: () => T | Promise<T>): Promise<T> {
     this.#client.assertOpen();
@@ -269,6 +294,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Runs a body outside the scope of the caller, so that it re-enters no lock. For pools, loaders and queues.
    * @throws TypeError
+   * @example const pool = holdfast.outside(() => createPool());
    */
   outside<T>(body: () => T): T {
     checkBody("outside", body);
@@ -276,11 +302,12 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it)
-   * that has the lock of this name, of any kind; for a member of a joint lock the joint lease. Its `state` may be lost, but never released.
-   * Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
+   * The lease of the innermost body around the caller that has the lock of this name, of any kind: a body of `using`, `tryUsing` or `run`,
+   * or of `asThread` if the lock was taken in it. For a member of a joint lock it is the joint lease. Its `state` may be lost, but never
+   * released. Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
    * @returns undefined outside such a body, for example in a callback that has outlived it, and once the client is closed
    * @throws InvalidNameError
+   * @example holdfast.leaseHere("order:42")?.assertHeld();
    */
   leaseHere(name: string): Lease | undefined {
     return leaseHere(this.#client, keyFor(this.#client, name));
@@ -289,6 +316,9 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Asserts that the code runs in a body that has the lock of this name, as {@link leaseHere} finds it. Sends nothing.
    * @throws NotHeldError when the caller is not in such a body; LeaseLostError when the lease was lost; InvalidNameError
+   * @example
+   * const pay = () => holdfast.assertLocked("order:42");
+   * await holdfast.using("order:42", pay);
    */
   assertLocked(name: string): void {
     assertLocked(name, this.leaseHere(name));
@@ -298,6 +328,7 @@ export class Holdfast implements AsyncDisposable {
    * The state that Redis stores of a lock, a semaphore or a latch, even if only JVMs use it. Advisory: it may have changed by the time it is
    * read.
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   * @example const { holders, ttlMs } = await holdfast.inspect("order:42");
    */
   async inspect(name: string): Promise<LockState> {
     const key = keyFor(this.#client, name);
@@ -307,13 +338,14 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * The locks that are held or waited for, including locks of JVMs: the stored state of each, and its clients as far as presence reports
-   * them. Looks in `sources`, by default in the reports of clients with the option `presence`. Each source misses some locks. Without
-   * `KEYS`; `SCAN` is sent only for the source `scan`. Locks that have become free are left out, and so are keys that this user may not
-   * read. Each loop over it is a new search. It comes page by page, ordered by key within a page, and sends nothing after the loop.
-   * Advisory, like `inspect`. The sources `channels` and `scan` ask all servers or fail: an error in the loop, as of a master that can not
-   * be reached, means that there may be more.
+   * them. Looks in `sources`, by default in the reports of clients with the option `presence`. Each source misses some locks. Never sends
+   * `KEYS`, and `SCAN` only for the source `scan`. Locks that have become free are left out, and so are keys that this user may not read.
+   * Each loop is a new search. The locks come page by page, ordered by key within a page. After the loop nothing is sent. Advisory, like
+   * `inspect`. The sources `channels` and `scan` ask all servers: if the loop throws, for example because a master can not be reached,
+   * there may be more locks.
    * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
    * @see docs/guide/finding-locks.md
+   * @example for await (const { name, holders } of holdfast.locks({ match: "order:*" })) console.log(name, holders);
    */
   locks(options: FindLocksOptions = {}): LockSearch {
     const settings = findSettings(options);
@@ -322,15 +354,18 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Frees a lock from exactly the holders and hold counts that `inspect` has seen, for tools that show a lock before they free it. The key
-   * of the state counts, so another client's `nameMapper` may have made it.
+   * Frees a lock from exactly the holders and hold counts that `inspect` has seen, for tools that show a lock before they free it. It frees
+   * the key of the state, even if another client's `nameMapper` made that key.
    *
-   * Two things cannot be told apart: calls that got the lock from this holder inside its client lose it, too; and holders with recurring
-   * ids (JVM threads, chosen ids) may lose a later hold of the same count. A former holder in another client learns of it as after any
-   * `forceUnlock`: with its next renewal, or by `lost`. Own leases are told at once.
+   * Two cases look the same. Calls that got the lock from this holder inside its client lose it, too. A holder whose id recurs (a JVM's
+   * thread, a chosen id) may lose a later hold of the same count. A former holder in another client learns of it as after any
+   * `forceUnlock`: with its next renewal or release. Leases of this client learn of it at once.
    * @returns `released`: the holders are gone; `absent`: the lock was free; `changed`: it has other holders, and nothing was done
    * @throws TypeError if it is not the state of a lock (a semaphore's is not); InvalidNameError, UnavailableError, WrongTypeError,
    * ClientClosedError
+   * @example
+   * const seen = await holdfast.inspect("order:42");
+   * if (await confirmed(seen.holders)) await holdfast.forceUnlock(seen);
    */
   async forceUnlock(seen: LockState): Promise<ForceUnlockOutcome> {
     const { forceUnlockSeen } = await import("./locks/force-unlock.js");
@@ -338,12 +373,15 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Gives back leased permits that `inspect` has seen, all of them or none, for tools: permanent permits of a dead process never return by
-   * themselves. Ids are never reused, so a permit that was taken later is safe. The holder learns of it with its next renewal; for
-   * permanent permits, never. Own leases are told at once.
+   * Gives back leased permits that `inspect` has seen, all of them or none. For tools, because permanent permits of a dead process never
+   * return by themselves. Ids are never reused, so a permit that was taken later is safe. The holder learns of it with its next renewal;
+   * for permanent permits, never. Leases of this client learn of it at once.
    * @returns `released`: they are available again; `absent`: all were back already; `changed`: some were back already, and nothing was done
    * @throws TypeError, RangeError if it is not the state of a permit-expirable semaphore, or if an id is not in its `taken`;
    * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   * @example
+   * const seen = await holdfast.inspect("partner-api");
+   * await holdfast.forceRelease(seen, { ids: [id] });
    */
   async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
     const { forceRelease } = await import("./synchronizers/seen-semaphore.js");
@@ -356,6 +394,7 @@ export class Holdfast implements AsyncDisposable {
    * plain semaphore: the caller must know the kind.
    * @returns `set`; `absent`: the semaphore does not exist; `changed`: it had another number, and nothing was done
    * @throws as `forceRelease`
+   * @example await holdfast.setPermits(await holdfast.inspect("import-slots"), 3);
    */
   async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
     const { setPermitsSeen } = await import("./synchronizers/seen-semaphore.js");
@@ -366,6 +405,7 @@ export class Holdfast implements AsyncDisposable {
    * Asks the server whether it answers: for health checks. Asks one server, even in a cluster: the server of the key of the name
    * `clientId`.
    * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
+   * @example const { rttMs } = await holdfast.ping({ timeoutMs: 500 });
    */
   async ping(options: PingOptions = {}): Promise<Pong> {
     checkPingOptions(options);
@@ -373,9 +413,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The clients of a group that have presence, with their holds and waits. Works without own presence, and reads the fleet in pages of some
-   * hundred kilobytes. All of it is their claim, some seconds old.
+   * The clients of a group that have presence, with their holds and waits. Works even if this client has no presence, and reads the fleet
+   * in pages of some hundred kilobytes. The answer is what the clients reported of themselves, some seconds ago.
    * @throws TypeError, RangeError, UnavailableError, ClientClosedError, the signal's reason
+   * @example const { clients } = await holdfast.fleet();
    */
   async fleet(options: FleetOptions = {}): Promise<Fleet> {
     const { fleetOf } = await import("./presence/fleet.js");
@@ -387,10 +428,11 @@ export class Holdfast implements AsyncDisposable {
    * still take locks. Then declares the remaining holds lost and stops renewing them. Closes only the connections that holdfast opened.
    * Safe twice.
    *
-   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: until a
-   * command has had no answer for one `commandTimeoutMs`, and at most for two, because lost answers are cleaned up. The Redis client may
-   * take another to end connections; usually it ends them at once.
+   * Waits for the bodies, `graceMs` at most. Then waits for releases and other commands under way: until a command has had no answer for
+   * one `commandTimeoutMs`, and at most for two, because lost answers are cleaned up. To end its connections, the Redis client may need
+   * another `commandTimeoutMs`; usually it ends them at once.
    * @throws TypeError, RangeError before anything is done
+   * @example await holdfast.close({ graceMs: 10_000, releaseHeld: true });
    */
   async close(options: CloseOptions = {}): Promise<void> {
     const { graceMs, releaseHeld } = closeSettings(options);
@@ -398,6 +440,7 @@ export class Holdfast implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** @example await using holdfast = new Holdfast(driver); */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

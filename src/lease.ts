@@ -30,13 +30,22 @@ export interface Lease extends AsyncDisposable {
    * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
-  /** Milliseconds for which the lease may be trusted without another renewal; 0 if it is over. Exact, so rarely a whole number. */
+  /**
+   * Milliseconds for which the lease may be trusted without another renewal; 0 if it is over. Exact, so rarely a whole number.
+   * @example if (lease.remainingMs() < 5_000) return "too late to begin";
+   */
   remainingMs(): number;
-  /** @throws LeaseLostError when the lease was lost; NotHeldError when it was released */
+  /**
+   * @throws LeaseLostError when the lease was lost; NotHeldError when it was released
+   * @example
+   * lease.assertHeld();
+   * await database.save(order);
+   */
   assertHeld(): void;
   /**
    * Runs a body in the scope of this hold: calls inside it re-enter the lock. Does not release.
    * @throws LeaseLostError, NotHeldError before the body is run
+   * @example await lease.run(() => lock.using(work));
    */
   run<T>(body: () => T | Promise<T>): Promise<T>;
   /**
@@ -45,14 +54,17 @@ export interface Lease extends AsyncDisposable {
    * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
    * is then repeated in the background, and at the latest the lock ends by its TTL; TypeError, with `keepForMs`, if the lock can not be
    * kept, or if the thread has other holds of it: then nothing is released
+   * @example await lease.unlock({ keepForMs: 60_000 });
    */
   unlock(options?: UnlockOptions): Promise<void>;
   /**
-   * Sets how long a fixed lease lasts from now on, longer or shorter than before. While the command is under way, the
-   * shorter of the two leases is trusted; after a failure, until Redis has the old lease again. The longest lease of the thread's holds decides when the key expires in Redis.
+   * Sets how long a fixed lease lasts from now on, longer or shorter than before. Until Redis answers, the shorter of the two leases is
+   * trusted; if the command fails, until Redis has the old lease again. The longest lease of the thread's holds decides when the key
+   * expires in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
    * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it
+   * @example await lease.extend(10_000);
    */
   extend(leaseMs: number): Promise<void>;
 }
@@ -160,7 +172,7 @@ export abstract class AnyLease implements AfterBody {
 
   threw(error: unknown): Promise<never> {
     return this.#end((loss) => {
-      // The body has thrown the reason of the lease's signal: it stays that object, with a stack that leads to the caller.
+      // The body threw the reason of the lease's signal: the caller gets the same object, whose stack now leads to the caller.
       if (loss !== undefined && error === loss) lossForCaller(loss);
       throw error;
     });
@@ -196,8 +208,8 @@ export abstract class AnyLease implements AfterBody {
 }
 
 /**
- * Runs some microtasks later. Each promise that an async function returns on the way to the caller takes a microtask to follow this
- * one; before they do, V8 finds no async stack from an error to the caller.
+ * Runs some microtasks later. On the way to the caller, the promise of each async function settles a microtask after the inner promise.
+ * Until then V8 finds no async stack from an error to the caller.
  */
 function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
   const soon = Promise.resolve();

@@ -24,10 +24,10 @@ export interface LockOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * The TTL of this hold in milliseconds, which the watchdog renews every third of it: the longest time that the lock stays after a crash, and
-   * that the hold survives an outage. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
-   * 6, 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, by the
-   * longer of the two. Can not be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
+   * The TTL of this hold in milliseconds, which the watchdog renews every third of it. After a crash the lock stays for at most this long,
+   * and a longer outage loses the hold. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
+   * 6, 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, by the longer of the two.
+   * Can not be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
    */
   readonly watchdogMs?: number | undefined;
   /**
@@ -49,7 +49,8 @@ export interface LockOptions {
 /** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however the body ends. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
+   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn when it ends. Only for a plain,
+   * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;
 }
@@ -70,8 +71,8 @@ export interface PermitOptions extends WaitOptions {
   /** A fixed lease in milliseconds, after which the permits return by themselves. Default: none, they are permanent. */
   readonly leaseMs?: number | undefined;
   /**
-   * `true`: a lease of `watchdogMs` which the watchdog renews for as long as the process lives and has the `Permits`: a crash
-   * gives the permits back, a slow job does not. Can not be combined with `leaseMs`. Default: `false`.
+   * `true`: a lease of `watchdogMs`, which the watchdog renews as long as the process lives and keeps the `Permits`. A crash gives the
+   * permits back; a slow job keeps them. Can not be combined with `leaseMs`. Default: `false`.
    */
   readonly watchdog?: boolean | undefined;
   /** After this many milliseconds the watchdog stops renewing, and the permits are lost. Default: never. */

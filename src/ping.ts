@@ -17,7 +17,7 @@ export interface Pong {
   readonly server: string;
   /** Milliseconds from the sending to the answer. */
   readonly rttMs: number;
-  /** The server's clock minus the wall clock of this process at the middle of that time, in whole milliseconds. */
+  /** The server's clock minus the wall clock of this process halfway between sending and answer, in whole milliseconds. */
   readonly clockOffsetMs: number;
   /** Its version of Redis; for Valkey the compatible version of Redis. null if `INFO` is not allowed. */
   readonly version: string | null;

@@ -3,8 +3,8 @@ import type { InspectOptions } from "node:util";
 type Show = (value: unknown, options: InspectOptions) => string;
 
 /**
- * Makes logs show objects of a class by the name of the class and the values that `JSON.stringify` shows, without private fields. Called
- * after the class: a method with a computed name is impossible, because declarations are made for each file by itself.
+ * Makes logs show objects of a class by the name of the class and the values that `JSON.stringify` shows, without private fields. Call it
+ * after the class: the class can not have a method with this computed name, because declarations are generated file by file.
  */
 export function showInLogs({ prototype }: { readonly prototype: { toJSON(): object } }, as: string): void {
   Object.defineProperty(prototype, Symbol.for("nodejs.util.inspect.custom"), {

@@ -15,7 +15,7 @@ export function inRootContext<T>(body: () => T): T {
   return rootContext.runInAsyncScope(body);
 }
 
-/** The async context of the code that calls this, to run in it later. */
+/** Captures the caller's async context, so that work can run in it later. */
 export function presentContext(): AsyncResource {
   return new AsyncResource("holdfast", { requireManualDestroy: true });
 }

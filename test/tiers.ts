@@ -100,8 +100,9 @@ export const groups: readonly TestGroup[] = [
       // and again takes long where many files have left some.
       "test/{kinds/multi-lock,locks/lease,synchronizers/permit}-abandoned.test.ts",
       "test/locks/{lost-leases,self-wait,waiting-memory}.test.ts",
-      // Its recipes listen for good.
+      // Their recipes and examples listen for good.
       "test/otel/guide.test.ts",
+      "test/unit/{examples,run-blocks}.test.ts",
       "test/unit/{embedded-server,environment,fake-timers,testing-guide}.test.ts",
     ],
   },

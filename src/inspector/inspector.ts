@@ -9,18 +9,23 @@ export interface Inspector {
   /**
    * Answers a request of Hono, Bun, Deno or Next.
    * @param native the second argument of `authorize`
+   * @example const response = await locks.fetch(request);
    */
   readonly fetch: (request: Request, native?: unknown) => Promise<Response>;
   /**
    * Answers a request of node:http, Express, Koa, Fastify or Nest. Calls `next` for paths below the path where Express or Nest have mounted
    * the page.
+   * @example createServer(locks.node).listen(port);
    */
   readonly node: (
     request: IncomingMessage,
     response: ServerResponse,
     next?: (error?: unknown) => void,
   ) => void;
-  /** Ends all feeds. The feeds also end when the client is closed. Harmless twice. */
+  /**
+   * Ends all feeds. The feeds also end when the client is closed. Harmless twice.
+   * @example locks.close();
+   */
   readonly close: () => void;
 }
 
@@ -29,6 +34,7 @@ export interface Inspector {
  * while a page is open, and otherwise sends nothing.
  * @throws TypeError without `authorize`, and for other wrong options; RangeError
  * @see docs/guide/inspector.md
+ * @example const locks = inspector(holdfast, { authorize: () => ({ role: "read" }) });
  */
 export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspector {
   const settings = inspectorSettings(options);

@@ -12,6 +12,7 @@ export interface FencedLock extends Lock<FencedLease> {
   /**
    * The latest token given out; null if there has been none.
    * @throws UnavailableError, WrongTypeError, ClientClosedError
+   * @example const latest = await lock.getToken();
    */
   getToken(): Promise<bigint | null>;
 }

@@ -18,8 +18,12 @@ import { WaitInLine } from "./wait-in-line.js";
  */
 export interface ReadWriteLock {
   readonly name: string;
+  /** @example const page = await catalog.readLock().using(load); */
   readLock(): Lock;
-  /** Acquiring it while holding only the read lock rejects with UpgradeNotSupportedError. */
+  /**
+   * Acquiring it while holding only the read lock rejects with UpgradeNotSupportedError.
+   * @example await catalog.writeLock().using(() => save(changes));
+   */
   writeLock(): Lock;
 }
 

@@ -45,14 +45,17 @@ export class FakeClock implements Clock {
     return this.#sleeping.length + this.#firing.size;
   }
 
+  /** @example const now = new Date(clock.wallMs()); */
   wallMs(): number {
     return this.#wallMs;
   }
 
+  /** @example const startMs = clock.monotonicMs(); */
   monotonicMs(): number {
     return this.#monotonicMs;
   }
 
+  /** @example const timer = clock.schedule(1_000, () => server.goAway()); */
   schedule(delayMs: number, callback: () => void): Timer {
     if (Number.isNaN(delayMs)) throw new RangeError("delayMs is not a number");
     const timer: FakeTimer = { dueMs: this.#monotonicMs + delayMs, callback };
@@ -65,6 +68,7 @@ export class FakeClock implements Clock {
    * Lets `ms` milliseconds pass on both clocks and fires the timers that fall due, in order. All work started by a timer (promises, answers
    * of the embedded server) has settled before the next timer fires and before `advance` resolves. A second call waits for the first.
    * Rejects with the error of a timer that throws.
+   * @example await clock.advance(10_000);
    */
   advance(ms: number): Promise<void> {
     const advanced = this.#lastAdvance.then(() => this.#advance(ms));
@@ -72,7 +76,10 @@ export class FakeClock implements Clock {
     return advanced;
   }
 
-  /** Simulates a machine that sleeps for `ms` milliseconds: the wall clock moves; the monotonic clock and the timers do not. */
+  /**
+   * Simulates a machine that sleeps for `ms` milliseconds: the wall clock moves; the monotonic clock and the timers do not.
+   * @example clock.suspend(60_000);
+   */
   suspend(ms: number): void {
     this.#wallMs += ms;
   }
@@ -80,6 +87,7 @@ export class FakeClock implements Clock {
   /**
    * Simulates an event loop that is blocked for `ms` milliseconds: both clocks move and nothing runs. Timers that fell due meanwhile fire
    * afterwards by themselves, in a later turn.
+   * @example clock.block(60_000);
    */
   block(ms: number): void {
     this.#moveTo(this.#monotonicMs + ms);

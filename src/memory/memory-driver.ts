@@ -14,6 +14,7 @@ import { type Way, wayTo } from "./way.js";
 /**
  * A driver for a server inside this process. It coordinates only this process: use it in tests, in demos and where there is only one
  * process. Clients whose drivers share a server share its locks.
+ * @example const holdfast = new Holdfast(memoryDriver());
  */
 export function memoryDriver(server: MemoryServer = new MemoryServer()): Driver {
   return wrappable(new MemoryDriver(server));

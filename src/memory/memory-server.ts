@@ -41,12 +41,18 @@ export class MemoryServer {
     });
   }
 
-  /** Runs a command at once: to prepare or read keys in a test. Throws `ServerReplyError` when refused. */
+  /**
+   * Runs a command at once: to prepare or read keys in a test. Throws `ServerReplyError` when refused.
+   * @example const ttlMs = server.command("PTTL", "order:42");
+   */
   command(name: string, ...args: readonly (string | number)[]): RawReply {
     return this.#store.command(name, args);
   }
 
-  /** Runs a script at once, as `EVAL` does. Throws `ServerReplyError` when the script ends with an error. */
+  /**
+   * Runs a script at once, as `EVAL` does. Throws `ServerReplyError` when the script ends with an error.
+   * @example server.evaluate(script, ["order:42"], ["30000"]);
+   */
   evaluate(script: ScriptSource, keys: readonly string[], args: readonly string[]): RawReply {
     const refusal = this.#refusals.ofScript(script.name);
     if (refusal !== undefined) throw new ServerReplyError(refusal);
@@ -56,22 +62,32 @@ export class MemoryServer {
   /**
    * Listens to a channel. Messages arrive in later turns of the event loop, in the order of publishing. Returns a function that
    * unsubscribes: after its call no message arrives, not even one published before.
+   * @example const unsubscribe = server.subscribe("news", (message) => log.warn(message));
    */
   subscribe(channel: string, onMessage: (message: string) => void): () => void {
     return this.#channels.subscribe(bytesOfText(channel), (message) => onMessage(textOfBytes(message)));
   }
 
-  /** All stored keys, as plain data for comparisons. */
+  /**
+   * All stored keys, as plain data for comparisons.
+   * @example expect(Object.keys(server.dump())).toEqual(["order:42"]);
+   */
   dump(): Snapshot {
     return this.#store.dump();
   }
 
-  /** Deletes all keys. Subscriptions stay. */
+  /**
+   * Deletes all keys. Subscriptions stay.
+   * @example server.flush();
+   */
   flush(): void {
     this.#store.flush();
   }
 
-  /** With `true`, behaves like a server that has reached its `maxmemory` and may not evict keys; `false` ends this. */
+  /**
+   * With `true`, behaves like a server that has reached its `maxmemory` and may not evict keys; `false` ends this.
+   * @example server.full(true);
+   */
   full(isFull: boolean): void {
     this.#store.full(isFull);
   }
@@ -88,6 +104,10 @@ export class MemoryServer {
    *
    * The keys stay, and expire with time. `flush()` while it is away makes it come back empty, as after a restart without persistence.
    * `command`, `evaluate` and `dump` of the server itself still work. Calling it twice is safe.
+   * @example
+   * server.goAway();
+   * await clock.advance(30_000);
+   * lease.state; // "lost"
    */
   goAway(): void {
     wayTo(this).close();
@@ -96,6 +116,7 @@ export class MemoryServer {
   /**
    * Makes the server reachable again: drivers reconnect and resubscribe, and calls that are still being repeated succeed. Calling it twice
    * is safe.
+   * @example server.comeBack();
    */
   comeBack(): void {
     wayTo(this).open();
@@ -107,6 +128,7 @@ export class MemoryServer {
    *
    * @param delayMs milliseconds on the server's clock, 0 or more; 0 (the default): in a later turn of the event loop
    * @throws TypeError, RangeError
+   * @example server.answerAfter(200);
    */
   answerAfter(delayMs: number): void {
     if (typeof delayMs !== "number")
@@ -125,6 +147,7 @@ export class MemoryServer {
    *
    * @returns a function that ends the refusals; calling it twice is safe
    * @throws TypeError for an error that does not begin with a code such as `OOM` or `NOPERM`
+   * @example const allow = server.refuse({ error: "OOM command not allowed" });
    */
   refuse(calls: RefusedCalls): () => void {
     return this.#refusals.add(calls);

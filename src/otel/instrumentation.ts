@@ -46,7 +46,10 @@ export class HoldfastInstrumentation implements Disposable {
     if (this.#settings.enabled) this.enable();
   }
 
-  /** Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Calling it twice is safe. */
+  /**
+   * Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Calling it twice is safe.
+   * @example instrumentation.enable();
+   */
   enable(): this {
     if (this.#listening !== undefined) return this;
     const listening = new EventListening();
@@ -57,29 +60,42 @@ export class HoldfastInstrumentation implements Disposable {
     return this;
   }
 
-  /** Stops listening. Calling it twice is safe. */
+  /**
+   * Stops listening. Calling it twice is safe.
+   * @example instrumentation.disable();
+   */
   disable(): void {
     this.#listening?.stop();
     this.#listening = undefined;
   }
 
-  /** As {@link disable}: `using instrumentation = new HoldfastInstrumentation()`. */
+  /**
+   * As {@link disable}: `using instrumentation = new HoldfastInstrumentation()`.
+   * @example using instrumentation = new HoldfastInstrumentation();
+   */
   [Symbol.dispose](): void {
     this.disable();
   }
 
-  /** Default: the global provider. */
+  /**
+   * Default: the global provider.
+   * @example instrumentation.setTracerProvider(tracerProvider);
+   */
   setTracerProvider(provider: TracerProvider): void {
     this.#tracerProvider = provider;
     this.#again();
   }
 
-  /** Default: the global provider. A new provider does not know the active holds that the previous provider counted. */
+  /**
+   * Default: the global provider. A new provider does not know the active holds that the previous provider counted.
+   * @example instrumentation.setMeterProvider(meterProvider);
+   */
   setMeterProvider(provider: MeterProvider): void {
     this.#meterProvider = provider;
     this.#again();
   }
 
+  /** @example const { spans } = instrumentation.getConfig(); */
   getConfig(): HoldfastInstrumentationConfig {
     return this.#config;
   }
@@ -87,6 +103,7 @@ export class HoldfastInstrumentation implements Disposable {
   /**
    * Takes effect at once, except `enabled`, which only the constructor reads.
    * @throws TypeError naming the option that is wrong
+   * @example instrumentation.setConfig({ ...instrumentation.getConfig(), spans: "all" });
    */
   setConfig(config: HoldfastInstrumentationConfig): void {
     this.#settings = settingsOf(config);

@@ -9,7 +9,11 @@ export interface CurrentLeader {
   readonly client: ClientPresence | null;
 }
 
-/** Asks Redis and presence for the present leader. @throws as `inspect` and `fleet` of a client */
+/**
+ * Asks Redis and presence for the present leader.
+ * @throws as `inspect` and `fleet` of a client
+ * @example const { holder } = (await currentLeader(holdfast, "scheduler")) ?? {};
+ */
 export async function currentLeader(holdfast: Holdfast, name: string): Promise<CurrentLeader | null> {
   const [{ holders, token, kept }, { clients }] = await Promise.all([
     holdfast.inspect(name),

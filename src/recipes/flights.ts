@@ -14,7 +14,7 @@ export interface FlightPatience {
 /** The values that this process is making, by the name of the lock. */
 const flights = new WeakMap<Holdfast, Map<string, Promise<unknown>>>();
 
-/** Waits for what the process is making already, or makes it. */
+/** Waits for the value that this process is making already, or makes it. */
 export async function share<V>(
   holdfast: Holdfast,
   fly: (leftMs: number) => Promise<V>,

@@ -36,7 +36,7 @@ const OPTIONS = known<LeaderOptions>("option", "leader", {
 });
 const TTL_MS = 10_000;
 const PAUSE_MS = 1_000;
-/** What passes by itself. */
+/** The codes of errors after which the process stands again. */
 const PASSING: readonly string[] = [
   "ERR_HOLDFAST_UNAVAILABLE",
   "ERR_HOLDFAST_NOT_REPLICATED",

@@ -42,7 +42,7 @@ const OPTIONS = known<LockedOptions>("option", "locked", {
  *   @locked((orders: Orders) => orders.holdfast, (id: string) => `order:${id}`, { waitMs: 5_000 })
  *   async pay(id: string): Promise<void> {}
  * }
- * @param holdfast the client, or a function that finds it, by the object whose method is called
+ * @param holdfast the client, or a function that returns it for the object whose method is called
  * @param name of the lock, or a function that makes it from the arguments of the call; several names make a multi lock
  * @throws TypeError, RangeError when it decorates; the method throws as `using` and `tryUsing` do
  * @see docs/guide/recipes.md

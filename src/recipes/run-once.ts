@@ -16,8 +16,8 @@ export interface RunOnceOptions extends BusyOptions {
   readonly fireTime?: FireTime | undefined;
   /**
    * For a scheduler that passes the time of its call instead of the scheduled time: rounds `fireTime` down to a multiple of this many
-   * milliseconds, in UTC, from half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes,
-   * such as `0 2 * * *`. Whole seconds, at most `rememberMs`. Default: 1 000, for schedulers that pass the scheduled time.
+   * milliseconds, in UTC. A call may be half a second early, or late by nearly the multiple. 60 000 for a schedule of whole minutes, such
+   * as `0 2 * * *`. Whole seconds, at most `rememberMs`. Default: 1 000, for schedulers that pass the scheduled time.
    */
   readonly gridMs?: number | undefined;
   /** How long the start of a fire is remembered, in milliseconds; an older fire is not run. Default: a day. */
@@ -70,8 +70,8 @@ interface Job {
 
 /**
  * Runs a job in one of all processes that call it: a cron job in a fleet. The lock is renewed while the job runs, and ends some seconds
- * after its process has died. With `fireTime` each fire runs at most once. It is lost when its process dies, and when, just as it begins,
- * the lock is lost or Redis does not answer.
+ * after its process has died. With `fireTime` each fire runs at most once. A fire is lost if its process dies, or if Redis does not answer
+ * or the lock is lost just as the fire begins.
  *
  * @example
  * cron.schedule("0 2 * * *", ({ date }) =>

@@ -6,7 +6,7 @@ import { share } from "./flights.js";
 
 /** How to get a value that many callers want at once, but only one should make. */
 export interface SingleFlightOptions<V> extends BusyOptions {
-  /** Reads the stored value. Is called first without the lock, and again under it. @returns undefined if there is no value */
+  /** Reads the stored value. Called first without the lock, and again under it. @returns undefined if there is no value */
   readonly read: () => V | undefined | Promise<V | undefined>;
   /**
    * Makes the value, under the lock: never undefined; `null` if the thing does not exist. The signal of the lease aborts when the lock is
@@ -25,7 +25,7 @@ export interface SingleFlightOptions<V> extends BusyOptions {
    * `watchdogMs` of a lock. Default: 2 000.
    */
   readonly ttlMs?: number | undefined;
-  /** Ends the wait of this call with the signal's reason. The work that it has begun goes on for the others. */
+  /** Ends the wait of this call with the signal's reason. If the call has begun to make the value, this goes on for the other calls. */
   readonly signal?: AbortSignal | undefined;
   /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;

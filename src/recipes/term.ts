@@ -20,8 +20,8 @@ export interface Term {
 
 /**
  * Runs a body for a term.
- * @param report gets the error of the body after the term had to end
- * @returns the error of the body while it was the leader
+ * @param report gets the error that the body throws after the term had to end
+ * @returns the error that the body threw while the process was the leader
  */
 export async function runTerm(
   lease: FencedLease,
@@ -50,7 +50,7 @@ export async function runTerm(
   }
 }
 
-/** Whether a body has only given up, with an error of the kinds that functions throw when their signal aborts. */
+/** Whether a body has only stopped, with an error of the kinds that functions throw when their signal aborts. */
 export function comesOf(error: unknown, signal: AbortSignal): boolean {
   const reason = reasonOf(signal);
   if (error === reason || (error as { readonly cause?: unknown } | null)?.cause === reason) return true;

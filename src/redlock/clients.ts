@@ -30,7 +30,7 @@ interface Prefixing {
     connect(): Promise<unknown>;
     disconnect(): void;
   };
-  /** Of a cluster alone. */
+  /** Only a cluster has it. */
   nodes?(): unknown;
 }
 
@@ -54,8 +54,8 @@ export interface RedlockMember {
 }
 
 /**
- * How long to wait for each of several servers. Redlock waits as long as its clients, so an absent server delays each acquisition by that
- * time.
+ * How long to wait for each of several servers. Redlock waits for as long as its clients do, so an absent server delays each acquisition by
+ * that time.
  */
 const MEMBER_TIMEOUT_MS = 200;
 
@@ -125,7 +125,7 @@ function withoutPrefix(client: Prefixing): Opened {
   const redis = "nodes" in client ? client.duplicate([], bare) : client.duplicate(bare);
   // The caller that asks for a lock gets the error.
   redis.on("error", () => undefined);
-  // A client that has ended has no connection until it connects again, and neither has this connection.
+  // If the program's client has ended, this connection stays closed until that client connects again.
   if (hasEnded) {
     redis.disconnect();
     client.once("connect", () => void redis.connect().catch(() => undefined));

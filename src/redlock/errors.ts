@@ -17,7 +17,7 @@ export type ClientExecutionResult =
 
 /** The result of `release`. */
 export interface ExecutionResult {
-  /** One attempt: calls wait for a message, and do not ask again and again. */
+  /** Always one attempt, because calls wait for a message instead of polling. */
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 

@@ -20,7 +20,7 @@ export type HeldLeases = readonly Lease[];
 /** The holders of all leases of a call, as the value of its lock. */
 export const holdersOf = (held: HeldLeases): string => held.map(({ holder }) => holder).join(", ");
 
-/** How long several servers are asked again if a majority does not answer: their clients may not have connected yet. */
+/** For how long several servers are asked again while no majority answers: their clients may not have connected yet. */
 const PATIENCE_MS = 1_000;
 
 /**

@@ -34,23 +34,32 @@ export class RedlockLock {
     this.expiration = expiration;
   }
 
-  /** @see Redlock.release */
+  /**
+   * @see Redlock.release
+   * @example await lock.release();
+   */
   async release(): Promise<ExecutionResult> {
     return this.redlock.release(this);
   }
 
-  /** @see Redlock.extend */
+  /**
+   * @see Redlock.extend
+   * @example const extended = await lock.extend(5_000);
+   */
   async extend(durationMs: number, ...callback: readonly unknown[]): Promise<RedlockLock> {
     refuseCallback(callback[0], "lock.extend(ttl)");
     return this.redlock.extend(this, durationMs);
   }
 
-  /** As redlock 4 calls them. */
+  /** Redlock 4's name for `resources`. */
   get resource(): string[] {
     return this.resources;
   }
 
-  /** Redlock 4's name for `release`. */
+  /**
+   * Redlock 4's name for `release`.
+   * @example await lock.unlock();
+   */
   async unlock(...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "lock.unlock()");
     await this.redlock.unlock(this);

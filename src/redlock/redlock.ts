@@ -10,7 +10,7 @@ import { type Routine, routineOf, signalOf } from "./routine.js";
 import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
 import { isAboutLock, Votes } from "./votes.js";
 
-/** The terms of redlock 5. */
+/** In the words of redlock 5. */
 const NO_QUORUM = "The operation was unable to achieve a quorum during its retry window.";
 const SHORTEST_WATCHDOG_MS = 1_000;
 const LONGEST_WATCHDOG_MS = 86_400_000;
@@ -22,7 +22,7 @@ const LONGEST_WATCHDOG_MS = 86_400_000;
  * @see docs/migrate/redlock.md
  */
 export class Redlock extends EventEmitter {
-  /** As redlock 4 has it. */
+  /** As in redlock 4. */
   static readonly LockError: typeof LockError = LockError;
   static readonly Lock: typeof RedlockLock = RedlockLock;
   readonly clients: Set<RedlockClient>;
@@ -49,7 +49,10 @@ export class Redlock extends EventEmitter {
     this.#members = [...this.clients].map(memberOf);
   }
 
-  /** Ends the clients, like redlock, and the connections that were opened for them. Held locks stay until their durations are over. */
+  /**
+   * Ends the clients, like redlock, and the connections that were opened for them. Held locks stay until their durations are over.
+   * @example await redlock.quit();
+   */
   async quit(...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "redlock.quit()");
     await Promise.all(this.#members.map((member) => member.quit()));
@@ -61,6 +64,7 @@ export class Redlock extends EventEmitter {
    * @param durationMs after this many milliseconds the lock ends by itself
    * @throws ExecutionError if they are not acquired in time, with a ResourceLockedError for each client on which another caller has them;
    * Error, RangeError, TypeError, InvalidNameError
+   * @example const lock = await redlock.acquire(["account:1", "account:2"], 5_000);
    */
   async acquire(
     resources: string | readonly string[],
@@ -77,6 +81,7 @@ export class Redlock extends EventEmitter {
    * redlock always does.
    *
    * @throws ExecutionError when too few clients have answered: the lock then ends by itself
+   * @example await redlock.release(lock);
    */
   async release(lock: RedlockLock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     refuseCallback(settings, "redlock.release(lock)");
@@ -104,6 +109,7 @@ export class Redlock extends EventEmitter {
    *
    * @returns the lock with its new expiration; the former one has expired
    * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
+   * @example const extended = await redlock.extend(lock, 5_000);
    */
   async extend(
     existing: RedlockLock,
@@ -154,6 +160,7 @@ export class Redlock extends EventEmitter {
    *
    * @param durationMs how long the lock outlasts a dead process at most, in milliseconds; rounded like `watchdogMs` of a lock
    * @throws what the routine throws; ExecutionError as `acquire`, and when the lock was lost before the routine has ended
+   * @example await redlock.using(["account:1"], 5_000, (signal) => transfer({ signal }));
    */
   async using<T>(resources: string | readonly string[], durationMs: number, routine: Routine<T>): Promise<T>;
   async using<T>(
@@ -195,7 +202,10 @@ export class Redlock extends EventEmitter {
     return value;
   }
 
-  /** Like redlock 4: an extension changes the lock itself, and failures are LockErrors. */
+  /**
+   * Like redlock 4: an extension changes the lock itself, and failures are LockErrors.
+   * @example const lock = await redlock.lock("account:1", 5_000);
+   */
   async lock(
     resource: string | readonly string[],
     ttlMs: number,
@@ -205,7 +215,10 @@ export class Redlock extends EventEmitter {
     return this.lockWithOptions(resource, ttlMs, {});
   }
 
-  /** As redlock 4 has it. */
+  /**
+   * As in redlock 4.
+   * @example const lock = await redlock.lockWithOptions("account:1", 5_000, { retryCount: 0 });
+   */
   async lockWithOptions(
     resource: string | readonly string[],
     ttlMs: number,
@@ -219,7 +232,10 @@ export class Redlock extends EventEmitter {
     );
   }
 
-  /** As redlock 4 has it. */
+  /**
+   * As in redlock 4.
+   * @example const lock = await redlock.acquireWithOptions("account:1", 5_000, { retryCount: 0 });
+   */
   async acquireWithOptions(
     resource: string | readonly string[],
     ttlMs: number,
@@ -229,7 +245,10 @@ export class Redlock extends EventEmitter {
     return this.lockWithOptions(resource, ttlMs, options, ...callback);
   }
 
-  /** As redlock 4 has it. */
+  /**
+   * As in redlock 4.
+   * @example await redlock.unlock(lock);
+   */
   async unlock(lock: RedlockLock, ...callback: readonly unknown[]): Promise<void> {
     refuseCallback(callback[0], "redlock.unlock(lock)");
     await this.release(lock).catch(unreleased(lock));
@@ -290,13 +309,13 @@ export class Redlock extends EventEmitter {
   #tell(votes: Votes): void {
     for (const error of votes.errors) {
       this.emit("error", error);
-      // As redlock 4 has it.
+      // As in redlock 4.
       if (!isAboutLock(error)) this.emit("clientError", error);
     }
   }
 }
 
-/** The terms of redlock 4. */
+/** In the words of redlock 4. */
 function unlocked(resources: readonly string[], { retryCount }: Settings): (error: unknown) => never {
   return asLockError(`Exceeded ${retryCount} attempts to lock the resource "${resources.join(",")}".`, 1);
 }

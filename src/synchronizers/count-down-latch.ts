@@ -24,26 +24,36 @@ export interface CountDownLatch {
   /**
    * Closes the latch until it has been counted down `count` times, at least once.
    * @returns false if it is already closed; its count stays
+   * @example await latch.trySetCount(parts.length);
    */
   trySetCount(count: number): Promise<boolean>;
 
   /**
    * Counts down by one, and opens the latch at zero; no effect on an open latch. If Redis does not answer or refuses, it is repeated in the
    * background.
+   * @example await latch.countDown();
    */
   countDown(): Promise<void>;
 
-  /** How many times it must still be counted down; 0 when it is open. */
+  /**
+   * How many times it must still be counted down; 0 when it is open.
+   * @example const missing = await latch.getCount();
+   */
   getCount(): Promise<number>;
 
   /**
    * Waits until the latch is open or deleted, at most `waitMs`, by default for ever.
    * @returns false when the time ran out
    * @throws the signal's reason when it aborts
+   * @example const isOpen = await latch.await({ waitMs: 60_000 });
    */
   await(options?: WaitOptions): Promise<boolean>;
 
-  /** Opens the latch by removing it. @returns false if it was open */
+  /**
+   * Opens the latch by removing it.
+   * @returns false if it was open
+   * @example await latch.delete();
+   */
   delete(): Promise<boolean>;
 }
 

@@ -36,22 +36,28 @@ export interface PermitExpirableSemaphore {
   /**
    * Sets the number of permits, unless it is set.
    * @returns false if it was set
+   * @example await semaphore.trySetPermits(5);
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
   /**
    * Sets the number of permits, including taken ones. If more are taken, the number of available permits is negative until enough have
    * returned.
+   * @example await semaphore.setPermits(10);
    */
   setPermits(permits: number): Promise<void>;
 
-  /** Changes how many permits are available, up or down, even below zero. */
+  /**
+   * Changes how many permits are available, up or down, even below zero.
+   * @example await semaphore.addPermits(-1);
+   */
   addPermits(permits: number): Promise<void>;
 
   /**
    * Takes permits, by default one, at most 1 000. Waits at most `waitMs`, by default for ever. Without `leaseMs` and `watchdog` they are
    * permanent, as in Redisson: if the process dies, they never return.
    * @throws WaitTimeoutError when `waitMs` runs out; the signal's reason when it aborts
+   * @example await using permits = await semaphore.acquire(2, { watchdog: true, waitMs: 5_000 });
    */
   acquire(permits?: number, options?: PermitOptions): Promise<Permits>;
   acquire(options: PermitOptions): Promise<Permits>;
@@ -60,6 +66,9 @@ export interface PermitExpirableSemaphore {
    * Takes permits if there are enough, by default without waiting, in one round trip.
    * @returns null if there were not enough
    * @throws the errors of `acquire` except WaitTimeoutError
+   * @example
+   * const permits = await semaphore.tryAcquire({ leaseMs: 60_000 });
+   * if (permits !== null) await work().finally(() => permits.release());
    */
   tryAcquire(permits?: number, options?: PermitOptions): Promise<Permits | null>;
   tryAcquire(options: PermitOptions): Promise<Permits | null>;
@@ -70,6 +79,7 @@ export interface PermitExpirableSemaphore {
    * Rejects with the body's own error if it threw. Otherwise rejects with LeaseLostError if the permits were lost while the body ran,
    * because others may have taken them meanwhile. If the release fails, the event `holdfast:lease:release-failed` is published.
    * @throws the errors of `acquire`
+   * @example await semaphore.using({ watchdog: true }, ({ signal }) => charge(order, { signal }));
    */
   using<T>(body: (permits: Permits) => T | Promise<T>): Promise<T>;
   using<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<T>;
@@ -80,6 +90,7 @@ export interface PermitExpirableSemaphore {
    * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
    * @returns whether the body ran, and its result
    * @throws the errors of `using` except WaitTimeoutError
+   * @example const { ran } = await semaphore.tryUsing({ watchdog: true }, () => importFile(file));
    */
   tryUsing<T>(body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
@@ -94,38 +105,55 @@ export interface PermitExpirableSemaphore {
    * Gives permits back, all or none, whichever call took them. If Redis does not answer, leases of this client lose these permits, and the
    * client gives them back in the background, even if other ids are gone.
    * @throws NotHeldError if one of the ids is unknown or its lease has ended
+   * @example await semaphore.release(permits.ids);
    */
   release(ids: string | readonly string[]): Promise<void>;
 
   /**
    * As `release`.
    * @returns false if one of the ids is unknown or its lease has ended; then none is given back
+   * @example const released = await semaphore.tryRelease(permits.ids);
    */
   tryRelease(ids: string | readonly string[]): Promise<boolean>;
 
-  /** How many permits are available; 0 if there is no semaphore. */
+  /**
+   * How many permits are available; 0 if there is no semaphore.
+   * @example const free = await semaphore.availablePermits();
+   */
   availablePermits(): Promise<number>;
 
-  /** How many permits are taken. */
+  /**
+   * How many permits are taken.
+   * @example const taken = await semaphore.acquiredPermits();
+   */
   acquiredPermits(): Promise<number>;
 
-  /** How many permits there are, including taken ones; 0 if there is no semaphore. */
+  /**
+   * How many permits there are, including taken ones; 0 if there is no semaphore.
+   * @example const all = await semaphore.getPermits();
+   */
   getPermits(): Promise<number>;
 
   /**
    * Makes leases end `leaseMs` from now, also those of permanent permits: all of them, or none. `Permits` of this client with these ids
    * know their new end at once. Other processes are not told: if the lease becomes shorter, they trust it for too long.
    * @returns false if one of the ids is unknown or its lease has ended; then none is changed
+   * @example await semaphore.updateLeaseTime(permits.ids, 60_000);
    */
   updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;
 
   /**
    * Milliseconds until the lease of a permit ends; -1 for a permanent permit.
    * @throws NotHeldError if the id is unknown or its lease has ended
+   * @example for (const id of permits.ids) console.log(await semaphore.getLeaseTime(id));
    */
   getLeaseTime(id: string): Promise<number>;
 
-  /** Removes the semaphore, with all taken permits. @returns false if there was none */
+  /**
+   * Removes the semaphore, with all taken permits.
+   * @returns false if there was none
+   * @example await semaphore.delete();
+   */
   delete(): Promise<boolean>;
 }
 

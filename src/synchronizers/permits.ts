@@ -23,13 +23,22 @@ export interface Permits extends AsyncDisposable {
    * when they are released.
    */
   readonly signal: AbortSignal;
-  /** Milliseconds for which the permits may be trusted; Infinity for permanent permits, 0 when they are over. */
+  /**
+   * Milliseconds for which the permits may be trusted; Infinity for permanent permits, 0 when they are over.
+   * @example const leftMs = permits.remainingMs();
+   */
   remainingMs(): number;
-  /** @throws LeaseLostError if the permits were lost; NotHeldError if they were released */
+  /**
+   * @throws LeaseLostError if the permits were lost; NotHeldError if they were released
+   * @example
+   * permits.assertHeld();
+   * await pay();
+   */
   assertHeld(): void;
   /**
    * Gives the permits back. A second call is harmless.
    * @throws NotHeldError if they were lost before; UnavailableError if Redis did not answer: the release is then repeated in the background
+   * @example await permits.release();
    */
   release(): Promise<void>;
 }

@@ -32,12 +32,14 @@ export interface Semaphore {
   /**
    * Sets the number of permits, unless it is set.
    * @returns false if it was set
+   * @example await semaphore.trySetPermits(3);
    */
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
   /**
    * Takes permits, by default one. Waits at most `waitMs`, by default for ever.
    * @throws WaitTimeoutError when `waitMs` runs out; the signal's reason when it aborts
+   * @example await semaphore.acquire(2, { waitMs: 5_000 });
    */
   acquire(permits?: number, options?: WaitOptions): Promise<void>;
   acquire(options: WaitOptions): Promise<void>;
@@ -46,6 +48,7 @@ export interface Semaphore {
    * Takes permits, by default one, if there are enough, by default without waiting, in one round trip.
    * @returns false if there were not enough
    * @throws the errors of `acquire` except WaitTimeoutError
+   * @example if (await semaphore.tryAcquire()) await work().finally(() => semaphore.release());
    */
   tryAcquire(permits?: number, options?: WaitOptions): Promise<boolean>;
   tryAcquire(options: WaitOptions): Promise<boolean>;
@@ -55,6 +58,7 @@ export interface Semaphore {
    * fails, the event `holdfast:lease:release-failed` is published. If the body still runs when the client is closed, its permits return
    * only with `releaseHeld: true`.
    * @throws the errors of `acquire`
+   * @example await semaphore.using(2, { waitMs: 5_000 }, () => importBig(file));
    */
   using<T>(body: () => T | Promise<T>): Promise<T>;
   using<T>(permits: number, body: () => T | Promise<T>): Promise<T>;
@@ -65,31 +69,50 @@ export interface Semaphore {
    * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
    * @returns whether the body ran, and its result
    * @throws the errors of `using` except WaitTimeoutError
+   * @example const { ran } = await semaphore.tryUsing(() => importFile(file));
    */
   tryUsing<T>(body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
   tryUsing<T>(permits: number, options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
 
-  /** Gives permits back, by default one. Does not check which process took them: it may also add permits, or create a semaphore. */
+  /**
+   * Gives permits back, by default one. Does not check which process took them: it may also add permits, or create a semaphore.
+   * @example await semaphore.release(2);
+   */
   release(permits?: number): Promise<void>;
 
   /**
    * As `release`, but never creates a semaphore.
    * @returns false if there is none
+   * @example const exists = await semaphore.releaseIfExists();
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 
-  /** Changes how many permits are available, up or down, even below zero. */
+  /**
+   * Changes how many permits are available, up or down, even below zero.
+   * @example await semaphore.addPermits(-1);
+   */
   addPermits(permits: number): Promise<void>;
 
-  /** Takes all available permits. @returns how many */
+  /**
+   * Takes all available permits.
+   * @returns how many
+   * @example const taken = await semaphore.drainPermits();
+   */
   drainPermits(): Promise<number>;
 
-  /** How many permits are available; 0 if there is no semaphore. */
+  /**
+   * How many permits are available; 0 if there is no semaphore.
+   * @example const free = await semaphore.availablePermits();
+   */
   availablePermits(): Promise<number>;
 
-  /** Removes the semaphore. @returns false if there was none */
+  /**
+   * Removes the semaphore.
+   * @returns false if there was none
+   * @example await semaphore.delete();
+   */
   delete(): Promise<boolean>;
 }
 

@@ -54,6 +54,7 @@ const LATE_MS = 1_000;
 /**
  * How long a TTL must fall from its first value until it is sure that no watchdog renews it.
  * @param ttlMs the first value. A watchdog's lease is at least that long, and its next renewal is due within a third of the lease
+ * @example staleAfterMs(30_000); // 11000
  */
 export function staleAfterMs(ttlMs: number): number {
   return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);

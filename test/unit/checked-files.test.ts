@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const projects = [
   ...["tsconfig.json", "page/tsconfig.json", "packages/nestjs/tsconfig.json"],
   ...["test/databases/tsconfig.json", "examples/fencing/tsconfig.json", "examples/nestjs/tsconfig.json"],
-  ...["bench/tsconfig.json", "site/tsconfig.json", "test/support/documents/tsconfig.json"],
+  ...["bench/tsconfig.json", "site/tsconfig.json"],
+  ...["test/support/documents/tsconfig.json", "packages/nestjs/test/documents/tsconfig.json"],
 ];
 
 /** What `npm run test:nest` compiles against each release of Nest. */

@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { blocksOf, type CodeBlock, documentBlocks, isScript } from "../support/documents/code-blocks.js";
+import {
+  blocksOf,
+  type CodeBlock,
+  documentBlocks,
+  isOwn,
+  isScript,
+} from "../support/documents/code-blocks.js";
 import { typeErrors } from "../support/documents/type-check.js";
 import { projectFiles, read, root } from "../support/tidy/tree.js";
 
@@ -10,9 +16,6 @@ const MOST_FRAGMENTS_OF_TEN = 1;
 
 const blocks = documentBlocks();
 const scripts = blocks.filter(isScript);
-
-/** The quoted ones are compared with their files, which have tests of their own. */
-const isOwn = ({ isFragment, isQuoted }: CodeBlock) => !isFragment && !isQuoted;
 
 const place = ({ path, line }: CodeBlock) => `${path}:${line}`;
 

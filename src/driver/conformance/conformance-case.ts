@@ -7,6 +7,7 @@ export interface ConformanceCase {
   readonly name: string;
   /** An ability without which the case does not apply. */
   readonly needs: readonly ConformanceAbility[];
+  /** @example await conformanceCase.run(harness); */
   run(harness: ConformanceHarness): Promise<void>;
 }
 

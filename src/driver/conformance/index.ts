@@ -28,7 +28,10 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...masterCases,
 ];
 
-/** The abilities that a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
+/**
+ * The abilities that a case needs and a harness does not offer. Report such a case as not applicable; do not drop it.
+ * @example const skip = missingAbilities({ needs }, harness).length > 0;
+ */
 export function missingAbilities(
   { needs }: Pick<ConformanceCase, "needs">,
   harness: ConformanceHarness,

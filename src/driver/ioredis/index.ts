@@ -22,6 +22,7 @@ export type {
  * cluster with sharded messages, one for each master with a channel), and one for each master whose replicas acknowledge.
  *
  * @throws TypeError if the client is not a client of ioredis, has `keyPrefix` or `stringNumbers`, or is in subscriber or monitor mode.
+ * @example const holdfast = new Holdfast(ioredisDriver(new Redis(url)));
  */
 export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
   assertUsable(redis);

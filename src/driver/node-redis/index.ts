@@ -30,6 +30,9 @@ export type {
  * whose replicas acknowledge. A pool does not keep calls in order.
  *
  * @throws TypeError if the client is not a client of node-redis, or has a `keyPrefix`
+ * @example
+ * const client = await createClient({ url }).connect();
+ * const holdfast = new Holdfast(nodeRedisDriver(client));
  */
 export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
   assertUsable(redis);

@@ -27,6 +27,7 @@ export type {
  *
  * @throws TypeError unless both are such clients. Also if the subscriber uses RESP2, has a callback, lacks `defaultDecoder: Decoder.Bytes`,
  * or already serves another driver.
+ * @example const holdfast = new Holdfast(valkeyGlideDriver(client, { subscriber }));
  */
 export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlideClusterClient>(
   client: Client,

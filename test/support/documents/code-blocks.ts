@@ -10,6 +10,8 @@ export interface CodeBlock {
   /** `test/tidy.test.ts` compares it with the file that it names. */
   readonly isQuoted: boolean;
   readonly code: string;
+  /** With their types: names that only this block gets. Default: none. */
+  readonly parameters?: string;
 }
 
 const BLOCK = /(?<mark><!-- from [^\n]* -->\n)?^(?<indent> *)```(?<info>[^\n`]*)\n(?<code>.*?)^ *```$/gms;
@@ -39,3 +41,6 @@ export function blocksOf(text: string, path: string): CodeBlock[] {
 }
 
 export const isScript = ({ language }: CodeBlock) => language === "ts" || language === "js";
+
+/** The quoted ones are compared with their files, which have tests of their own. */
+export const isOwn = ({ isFragment, isQuoted }: CodeBlock) => !isFragment && !isQuoted;

@@ -1,9 +1,11 @@
-// What the blocks of the documents use without declaring it: the client of the first page, and what stands for a reader's own code.
+// What the blocks of the documents and the examples of docstrings use without declaring it: the client of the first page, and what stands
+// for a reader's own code. `values.ts` has a value for each name.
 
 import type { AsyncLocalStorage } from "node:async_hooks";
 import type { Tracer } from "@opentelemetry/api";
 import type { Holdfast as Client, Driver, Lease, Lock } from "holdfast";
 import type { Authorize } from "holdfast/inspector";
+import type { RunCoordinator } from "holdfast/recipes";
 import type { Redis as IoredisClient } from "ioredis";
 
 declare global {
@@ -23,8 +25,12 @@ declare global {
 
   // Of test runners and other packages.
   const { expect, test, vi }: typeof import("vitest");
+  const { createServer }: typeof import("node:http");
+  const { createClient }: typeof import("redis");
+  const { registerInstrumentations }: typeof import("@opentelemetry/instrumentation");
   const cron: {
-    schedule(expression: string, task: (fire: { readonly date: Date }) => unknown): void;
+    schedule(expression: string, task: (fire: { readonly date: Date }) => unknown, options?: object): void;
+    setRunCoordinator(coordinator: RunCoordinator): void;
   };
   // biome-ignore lint/style/noNamespace: the types of express are in one
   namespace express {
@@ -65,6 +71,7 @@ declare global {
   const rows: readonly string[];
   const changes: readonly string[];
   const page: string;
+  const id: string;
   const file: string;
   const senderId: string;
   const recipientId: string;
@@ -76,7 +83,10 @@ declare global {
   function work(part?: unknown): Promise<void>;
   function lead(lease: Lease): Promise<void>;
   function pay(): Promise<void>;
-  function report(): Promise<void>;
+  function report(options?: Stoppable | { readonly date: Date }): Promise<void>;
+  function schedule(token: bigint): Promise<void>;
+  function createPool(): object;
+  function fetchUser(id: string, options: Stoppable): Promise<string>;
   function isReady(): Promise<boolean>;
   function audit(): Promise<void>;
   function debit(): Promise<void>;
@@ -106,6 +116,10 @@ declare global {
   const database: {
     save(value: unknown): Promise<void>;
     query(sql: string, values: readonly string[]): Promise<{ readonly rowCount: number }>;
+  };
+  const cache: {
+    get(id: string): Promise<string | undefined>;
+    set(id: string, user: string): Promise<void>;
   };
   const store: {
     lastNumber(customer: string): Promise<number>;
