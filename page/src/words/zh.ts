@@ -167,7 +167,8 @@ export const zh: Words = {
   riskGone: "它的客户端已失联：可能已终止，也可能暂停后继续运行。",
   riskRead: (count) => `${count} 个持有者会同时失去它，等待的写者会在它们仍在读取时开始。`,
   riskWrite: "这是写锁：持有者写了一半的内容会立即可读。",
-  riskFenced: (token) => `下一个持有者会得到大于 ${token} 的防护令牌。只有比较令牌的存储才会拒绝旧持有者的写入。`,
+  riskFenced: (token) =>
+    `下一个持有者会得到大于 ${token} 的防护令牌。只有比较令牌的存储才会拒绝旧持有者的写入。`,
   riskFair: "队列中的第一个会得到它。",
   riskStill: "只释放此处显示的状态：如果它在此期间易手，则什么也不做。",
   freeType: (name) => `输入 ${name} 以确认`,
