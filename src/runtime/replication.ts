@@ -116,7 +116,7 @@ export class Replication {
 }
 
 /**
- * How the scripts are encoded. Whether scripts may grant locks is decided anew for each command, because no replica is asked any more once
+ * How the scripts are encoded. Whether scripts may grant locks is decided again for each command, because no replica is asked any more once
  * a server has refused WAIT.
  * @param publishes undefined while it is not known which messages are used
  */
