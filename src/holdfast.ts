@@ -249,7 +249,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A number of permits, each of which may have a lease and then returns by itself.
+   * A number of permits that may have a lease, and return by themselves when it ends.
    * @throws InvalidNameError
    * @example
    * const partner = holdfast.getPermitExpirableSemaphore("partner-api");

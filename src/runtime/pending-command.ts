@@ -35,7 +35,7 @@ interface Ends {
   giveUp(pending: AnyPendingCommand, error: Error): void;
 }
 
-/** When a command is given up, and how many times it was sent before. */
+/** When a command is given up, and how many of its tries are in doubt. */
 export interface Started {
   /** On the monotonic clock. */
   readonly endMs: number;

@@ -206,7 +206,7 @@ export class WaitLine implements LineHearer {
 
   /** This client has changed the lock's TTL. If the lock now ends sooner than the line knew, the head asks then. */
   endsIn(ms: number): void {
-    // A question may be under way. Its answer may be older than the change but be read later.
+    // A question may be under way. Its answer may be older than the change, but may be read after it.
     if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
     if (askAgainMs >= this.askAgainMs) return;
