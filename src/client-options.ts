@@ -89,10 +89,7 @@ export interface HoldfastOptions {
    * How long a red lock of this client waits for the answer of one server, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /**
-   * Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected
-   * replicas, if the client can ask them.
-   */
+  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected ones, if the client can ask them. */
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;

@@ -31,7 +31,7 @@ interface AboutHold extends AboutLock {
  * The reason why a call was let in.
  * - `free`: the call asked, and the lock was free at once.
  * - `message`: a message reported a release, and the call asked.
- * - `grant`: a message gave a fair lock to the call, which had no need to ask.
+ * - `grant`: a message gave a fair lock to the call, which did not have to ask.
  * - `hand-off`: another call of the same client handed the lock on to this call.
  * - `release`: another call of the same client released the lock, or passed its turn to ask, or its answer, on to this call.
  * - `timer`: it asked again when the lease that it had seen, the safety period, or a pause was over. If the lock was released before that,
@@ -201,7 +201,7 @@ export interface ReplicasShortEvent extends AboutClient {
   readonly script: string;
   readonly acknowledged: number;
   readonly wanted: number;
-  /** Set if replicas are not asked any more, as the server refuses `WAIT`. Published once. */
+  /** Set if replicas are no longer asked, as the server refuses `WAIT`. Published once. */
   readonly error?: unknown;
 }
 
