@@ -3,7 +3,7 @@ import { checkObject, duration, known, refuseUnknown } from "./checks.js";
 /** How a spin lock sleeps between attempts. */
 export type Backoff = ExponentialBackoff | ConstantBackoff;
 
-/** Each pause is a multiple of the one before, with a growing random part on top, up to the longest. */
+/** Each pause is a multiple of the one before, with a growing random part on top, up to `maxDelayMs`. */
 export interface ExponentialBackoff {
   readonly type: "exponential";
   /** Milliseconds. Default: 1. */

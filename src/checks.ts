@@ -1,6 +1,6 @@
 import { InvalidNameError } from "./errors.js";
 
-/** Ten years. A longer time is a mistake of the unit, and Redis refuses values outside its range. */
+/** Ten years. A time beyond that is a mistake of the unit, and Redis refuses values outside its range. */
 const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
 
 /** @throws TypeError */
@@ -18,7 +18,7 @@ export function checkObject(what: string, value: object, example?: string): void
   throw new TypeError(`${what} must be an object, got ${shown(value)}${hint}`);
 }
 
-/** The platform's name of the type, for objects of any realm: `Array`, `Date`, `AbortSignal`; `Object` without such a name. */
+/** The platform's name of the type, for objects of any realm: `Array`, `Date`, `AbortSignal`, or `Object` if it has no such name. */
 function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
@@ -57,9 +57,9 @@ export function known<Options>(
 
 /**
  * A misspelt option would silently have no effect.
- * @param others the rest without all known names, so that the compiler notices a missing name
+ * @param others the options that are left without the known names, so that the compiler notices a missing name
  * @param elsewhere other places that the name may belong to
- * @throws TypeError with the option, the known options, and the likely one or the place where it belongs
+ * @throws TypeError naming the option, the known options, and the option that was probably meant or the place where it belongs
  */
 export function refuseUnknown(
   { what, of, names }: Known,
@@ -101,8 +101,8 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A second argument would silently have no effect, as the 5 of `getSemaphore(name, 5)`.
- * @param instead how to give it, with `?` instead of the value
+ * A second argument would silently have no effect, like the 5 in `getSemaphore(name, 5)`.
+ * @param instead how to give the value, with `?` in its place
  * @throws TypeError
  */
 export function refuseSurplus(method: string, surplus: readonly unknown[], instead?: string): void {
@@ -120,7 +120,7 @@ export function checkBody(method: string, body: unknown): void {
 }
 
 /**
- * A number of milliseconds, checked at the door.
+ * Checks a number of milliseconds from the caller.
  * @throws TypeError, RangeError naming the option
  */
 export function duration(
@@ -150,7 +150,7 @@ export function checkWait(waitMs: number | undefined): number | undefined {
 }
 
 /**
- * A number of things, checked at the door.
+ * Checks a number of things from the caller.
  * @throws TypeError, RangeError
  */
 export function checkCount(what: string, count: number, least: number, most: number): void {
@@ -161,8 +161,8 @@ export function checkCount(what: string, count: number, least: number, most: num
 }
 
 /**
- * The text that a function of the program has returned. The promise of an `async` function is not a text, and its rejection would otherwise
- * end the process.
+ * The text that a function of the program has returned. The promise of an `async` function is not a text. Its rejection is ignored, so that
+ * it does not end the process.
  * @throws TypeError
  */
 export function textFrom(what: string, answer: unknown): string {

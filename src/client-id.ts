@@ -6,7 +6,7 @@ const GRANT_PROTOCOL = "001";
 /** The place of the digit with the UUID's version. */
 const VERSION_AT = 14;
 
-/** The program behind a client id, or behind a holder, which begins with a client id. The version of the UUID tells it. */
+/** The program behind a client id, or behind a holder, which begins with a client id. The version of the UUID shows which. */
 export function originOf(clientId: string): "holdfast" | "jvm" | "other" {
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?::|$)/.test(clientId)) return "other";
   const version = clientId[VERSION_AT];

@@ -19,9 +19,9 @@ import {
 /** Whether replicas must acknowledge a lock before the client relies on it. */
 export interface ReplicaOptions {
   /**
-   * `require`: if too few replicas acknowledge an acquisition in time, it is given back and fails; a renewal with too few
-   * does not prolong the lease. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`:
-   * asks no replica. Default: `auto` in a cluster and with Sentinels if the Redis client can ask, otherwise `off`.
+   * `require`: if too few replicas acknowledge an acquisition in time, it is given back and fails; a renewal with too few does not prolong
+   * the lease. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks no replica. Default:
+   * `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
@@ -78,7 +78,7 @@ export interface HoldfastOptions {
   readonly watchdogMs?: number;
   /**
    * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of that time this
-   * client writes the TTL that read holds need again, because Redisson's watchdog may have lowered it. Default: 30 000.
+   * client writes again the TTL that read holds need, because Redisson's watchdog may have lowered it. Default: 30 000.
    */
   readonly fleetWatchdogMs?: number;
   /** If a command is not answered within this many milliseconds, its outcome is unknown. Default: 3 000. */
@@ -89,7 +89,7 @@ export interface HoldfastOptions {
    * How long a red lock of this client waits for the answer of one server, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask. */
+  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected ones, if the client can ask them. */
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
@@ -113,14 +113,14 @@ export interface HoldfastOptions {
   /** Milliseconds to subtract from every lease, for servers whose clocks may differ after a failover. Default: 0. */
   readonly clockSkewMs?: number;
   /**
-   * Runs each body of `using`, `tryUsing` and `run`, also with permits, inside code of the program, such as a span or a log
-   * context. It is called in the scope of the hold, once for each body. It must call the body once, and return the body's result. If it
-   * throws before, the call fails with that error, and the lock is freed. Default: bodies run directly.
+   * Runs each body of `using`, `tryUsing` and `run`, also with permits, inside code of the program, such as a span or a log context. It is
+   * called in the scope of the hold, once for each body. It must call the body once, and return the body's result. If it throws before
+   * that, the call fails with its error, and the lock is freed. Default: bodies run directly.
    */
   readonly around?: Around;
   /**
    * Whether the client reports to its group every few seconds, by a small command, what it is and which locks it has held or waited for
-   * since before the previous report. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
+   * since the last report or longer. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
    */
   readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
@@ -129,11 +129,14 @@ export interface HoldfastOptions {
 
 /** Redisson's lockWatchdogTimeout: two renewals in a row may fail before a lease is lost. */
 const WATCHDOG_MS = 30_000;
-/** Redisson's timeout: far above a healthy answer, far below the watchdog's lease. */
+/** Redisson's timeout: far longer than a healthy answer takes, and far shorter than the watchdog's lease. */
 const COMMAND_TIMEOUT_MS = 3_000;
 /** Lost messages are rare, and a waiting process that asks every five seconds costs a server almost nothing. */
 const SAFETY_PERIOD_MS = 5_000;
-/** Far above a healthy answer, and far below any lease, so that a dead server does not use up the time for which the lease is trusted. */
+/**
+ * Far longer than a healthy answer takes, and far shorter than any lease, so that a dead server does not use up the time for which the
+ * lease is trusted.
+ */
 const RED_MEMBER_TIMEOUT_MS = 50;
 /** Redisson's slavesSyncTimeout. */
 const REPLICAS_TIMEOUT_MS = 1_000;
@@ -143,7 +146,7 @@ const REPLICAS_TIMEOUT_MS = 1_000;
 const HAND_OFFS = 100;
 /** The longest additional wait of another process, if critical sections are long. */
 const HAND_OFF_MS = 100;
-/** With less, the watchdog could not renew in time on a busy machine. */
+/** With a shorter lease, the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
 
 /** The options of a client with every default filled in. */
@@ -166,7 +169,7 @@ export interface ClientSettings {
   readonly presence: PresenceSettings | undefined;
 }
 
-/** The same with all defaults filled in, except the mode, which the topology decides. */
+/** {@link ReplicaOptions} with all defaults filled in, except the mode, which the topology decides. */
 export interface ReplicaSettings {
   readonly mode: "auto" | "require" | "off" | undefined;
   readonly min: number | "majority" | "all";
@@ -255,7 +258,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // A number from the caller must be within this limit; the default is lowered to it.
+  // A number from the caller must not exceed half of the command timeout; the default is lowered to that.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

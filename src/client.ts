@@ -33,7 +33,7 @@ import { SelfWaits } from "./threads/self-waits.js";
 import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
 
-/** The longest tick of the timer wheel, and how many ticks at least a watchdog's lease has. */
+/** The longest tick of the timer wheel, and the least number of ticks in a watchdog's lease. */
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
 
@@ -170,7 +170,10 @@ export class Client {
     return holder.startsWith(`${this.id}:`);
   }
 
-  /** Like {@link owns}, but false for a lock that is only kept: a call that waits for such a lock can not be waiting for itself. */
+  /**
+   * Like {@link owns}, but false for a lock that is kept after its release (`keepForMs`): a call that waits for such a lock can not be
+   * waiting for itself.
+   */
   holdsAs(holder: string): boolean {
     return holder.startsWith(`${this.id}:`) && !holder.endsWith(KEPT_ENDING);
   }
@@ -192,7 +195,7 @@ export class Client {
     return waiter;
   }
 
-  /** Closing this client cancels the waiter of another client, too. The caller must pass it to `dismiss`. */
+  /** From now on, closing this client also cancels this waiter, which another client has made. The caller must pass it to `dismiss`. */
   admit(waiter: Waiter): void {
     this.#admitted.set(waiter, this.threads.current !== undefined);
   }
@@ -238,8 +241,8 @@ export class Client {
   }
 
   /**
-   * Waits for commands under way, until a command has had no answer for a command timeout, and at most two timeouts. Then ends all
-   * services.
+   * Waits for the commands under way: at most two command timeouts, and after the first only until the server has been silent for a whole
+   * one. Then ends all services.
    */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;

@@ -3,7 +3,7 @@ import { checkFlag, checkObject, duration, known, refuseUnknown } from "./checks
 /** How to close a client. */
 export interface CloseOptions {
   /**
-   * Also releases everything that is still held, so that other clients do not wait for the TTL. Permits of a plain semaphore have no TTL.
+   * Also releases everything that is still held. Otherwise other clients wait for the TTL, and for ever for permits of a plain semaphore.
    * Default: false.
    */
   readonly releaseHeld?: boolean;

@@ -97,7 +97,7 @@ export class Forgotten<T> {
     this.#registry.register(object, value, token);
   }
 
-  /** Unregisters the value of this token. The process may still call back with it. */
+  /** Unregisters the value of this token. A callback with it may still come. */
   unregister(token: object): void {
     this.#registry?.unregister(token);
   }

@@ -16,7 +16,7 @@ export abstract class HoldfastError extends Error {
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Remaining milliseconds of its lease when the error is created, computed from the last time it was seen; -1 if the key has no TTL. */
+  /** Remaining milliseconds of its lease when the error is created, computed from the last answer about it; -1 if the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder is a thread of the client that waited; false for a lock that is only kept (`keepForMs`). */
   readonly own: boolean;

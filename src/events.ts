@@ -29,15 +29,15 @@ interface AboutHold extends AboutLock {
 
 /**
  * The reason why a call was let in.
- * - `free`: it asked, and the lock was free at once.
- * - `message`: a message reported a release, and it asked.
- * - `grant`: the message gave a fair lock to it, and it did not have to ask.
- * - `hand-off`: another call of the same client handed the lock on to it.
+ * - `free`: the call asked, and the lock was free at once.
+ * - `message`: a message reported a release, and the call asked.
+ * - `grant`: a message gave a fair lock to the call, which did not have to ask.
+ * - `hand-off`: another call of the same client handed the lock on to this call.
  * - `release`: another call of the same client released the lock, or passed its turn to ask, or its answer, on to this call.
- * - `timer`: it asked again by itself: the lease that it had seen, the safety period, or a pause was over. If the holder released in time,
+ * - `timer`: it asked again when the lease that it had seen, the safety period, or a pause was over. If the lock was released before that,
  *   a message was lost.
  * - `reconnect`: messages began to arrive, for the first time or again, and it asked because it might have missed one.
- * - `re-entry`: its own thread had the lock and re-entered it, or reads while it has the write lock.
+ * - `re-entry`: its own thread already had the lock, or reads while it has the write lock.
  */
 export type WaitEnd =
   | "free"
@@ -52,8 +52,8 @@ export type WaitEnd =
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
   /**
-   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the thread has holds that
-   * the watchdog renews for longer, a re-entered hold gets their lease.
+   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the thread has holds with a
+   * longer lease that the watchdog renews, a re-entered hold gets it.
    */
   readonly leaseMs: number;
   /** Whether the watchdog renews the lease. */
@@ -98,7 +98,7 @@ export interface LatchAwaitEvent extends AboutLock {
 }
 
 /**
- * `holdfast:lock:contended`: a call can not get the lock or the permits immediately: its first command has shown this, or other calls of
+ * `holdfast:lock:contended`: a call can not get the lock or the permits immediately, as its first command has shown, or as other calls of
  * its client wait before it. Published once for each call.
  */
 export interface ContendedEvent extends AboutLock {
@@ -108,7 +108,7 @@ export interface ContendedEvent extends AboutLock {
   readonly ttlMs: number;
   /** True if a thread of this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
-  /** How many calls of this client queued before it: 0 if the call asked by itself. */
+  /** How many calls of this client queued before this call; 0 if it asked by itself. */
   readonly behind: number;
 }
 
@@ -130,7 +130,7 @@ export interface ForcedEvent extends AboutLock {
   readonly own: boolean;
 }
 
-/** `holdfast:lease:lost`: a lease ended before it was released, even a lease that was kept on purpose. */
+/** `holdfast:lease:lost`: a lease ended before it was released, even if the program let it run out on purpose. */
 export interface LeaseLostEvent extends AboutHold {
   readonly reason: LossReason;
   /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
@@ -201,7 +201,7 @@ export interface ReplicasShortEvent extends AboutClient {
   readonly script: string;
   readonly acknowledged: number;
   readonly wanted: number;
-  /** Why replicas are not asked any more: the server refuses `WAIT`. Published once. */
+  /** Set if replicas are no longer asked, as the server refuses `WAIT`. Published once. */
   readonly error?: unknown;
 }
 
@@ -223,11 +223,11 @@ export interface ServerUnsuitedEvent {
   readonly found: string;
 }
 
-/** `holdfast:presence:failed`: a beat of a client failed. Its locks are not affected. */
+/** `holdfast:presence:failed`: a client could not report. Its locks are not affected. */
 export interface PresenceFailedEvent extends AboutClient {
   readonly group: string;
   readonly error: unknown;
-  /** True if the Redis user lacks the right: the client sends no more beats. */
+  /** True if the Redis user lacks the right: the client sends no more reports. */
   readonly final: boolean;
 }
 

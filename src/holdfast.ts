@@ -58,8 +58,8 @@ import { Thread } from "./threads/thread.js";
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson. The methods `get…` have the names of Redisson's.
  *
- * One client for a process is enough. Creating it sends nothing: the first command comes with the first lock or, with presence, one beat
- * after creation.
+ * One client for a process is enough. Creating it sends nothing: the first command comes with the first lock or, with presence, the first
+ * report.
  */
 export class Holdfast implements AsyncDisposable {
   readonly #client: Client;
@@ -82,7 +82,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies learn of it while their grace lasts. A lease's own
-   * signal aborts when the grace is over. If you read `closing` later, it has already aborted.
+   * signal aborts when the grace is over. Once {@link close} has begun, `closing` is aborted.
    */
   get closing(): AbortSignal {
     return this.#client.closing;
@@ -151,7 +151,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock that its thread cannot take again: a ReentryError refuses it at once.
+   * A lock that its thread cannot take again: the try fails with a ReentryError.
    * @throws InvalidNameError
    * @example const lock = holdfast.getNonReentrantLock("invoice:7");
    */
@@ -249,7 +249,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A number of permits, each of which may have a lease and then returns by itself.
+   * A number of permits that may have a lease, and return by themselves when it ends.
    * @throws InvalidNameError
    * @example
    * const partner = holdfast.getPermitExpirableSemaphore("partner-api");
@@ -302,8 +302,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The lease of the innermost body around the caller that has the lock of this name, of any kind: a body of `using`, `tryUsing` or `run`,
-   * or of `asThread` if the lock was taken in it. For a member of a joint lock it is the joint lease. Its `state` may be lost, but never
+   * The lease of the innermost body around the caller that has a lock of this name and any kind: a body of `using`, `tryUsing` or `run`, or
+   * of `asThread` if the lock was taken in it. For a member of a joint lock it is the joint lease. Its `state` may be lost, but never
    * released. Sends nothing. For a fenced lock it is a {@link FencedLease}; test this with `"token" in lease`.
    * @returns undefined outside such a body, for example in a callback that has outlived it, and once the client is closed
    * @throws InvalidNameError
@@ -357,9 +357,9 @@ export class Holdfast implements AsyncDisposable {
    * Frees a lock from exactly the holders and hold counts that `inspect` has seen, for tools that show a lock before they free it. It frees
    * the key of the state, even if another client's `nameMapper` made that key.
    *
-   * Two cases look the same. Calls that got the lock from this holder inside its client lose it, too. A holder whose id recurs (a JVM's
-   * thread, a chosen id) may lose a later hold of the same count. A former holder in another client learns of it as after any
-   * `forceUnlock`: with its next renewal or release. Leases of this client learn of it at once.
+   * Two changes since `inspect` go unnoticed. Calls that got the lock from this holder inside its client lose it, too. A holder whose id
+   * recurs (a JVM's thread, a chosen id) may lose a later hold of the same count. A former holder in another client learns of it as after
+   * any `forceUnlock`: with its next renewal or release. Leases of this client learn of it at once.
    * @returns `released`: the holders are gone; `absent`: the lock was free; `changed`: it has other holders, and nothing was done
    * @throws TypeError if it is not the state of a lock (a semaphore's is not); InvalidNameError, UnavailableError, WrongTypeError,
    * ClientClosedError
@@ -429,8 +429,8 @@ export class Holdfast implements AsyncDisposable {
    * Safe twice.
    *
    * Waits for the bodies, `graceMs` at most. Then waits for releases and other commands under way: until a command has had no answer for
-   * one `commandTimeoutMs`, and at most for two, because lost answers are cleaned up. To end its connections, the Redis client may need
-   * another `commandTimeoutMs`; usually it ends them at once.
+   * one `commandTimeoutMs`, and at most for two, to clean up after lost answers. To end its connections, the Redis client may need another
+   * `commandTimeoutMs`; usually it ends them at once.
    * @throws TypeError, RangeError before anything is done
    * @example await holdfast.close({ graceMs: 10_000, releaseHeld: true });
    */

@@ -115,7 +115,7 @@ export abstract class AnyLease implements AfterBody {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
-  /** In logs and JSON: the values that only such a lease has. */
+  /** In logs and JSON: the values that only this class has. */
   protected abstract readonly values: object;
 
   static believedMs(lease: AnyLease, at: Instant | undefined): number {

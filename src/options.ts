@@ -14,8 +14,8 @@ import {
 /** How one call acquires a lock. */
 export interface LockOptions {
   /**
-   * How long to wait, in milliseconds; `Infinity`: for ever. Default: as the client's `waitMs` says, which is for ever (`lock`, `using`),
-   * or not at all (`tryLock`, `tryUsing`).
+   * How long to wait, in milliseconds; `Infinity`: for ever. Default: for `lock` and `using` the client's `waitMs`, for `tryLock` and
+   * `tryUsing` 0.
    */
   readonly waitMs?: number | undefined;
   /**
@@ -25,9 +25,9 @@ export interface LockOptions {
   readonly leaseMs?: number | undefined;
   /**
    * The TTL of this hold in milliseconds, which the watchdog renews every third of it. After a crash the lock stays for at most this long,
-   * and a longer outage loses the hold. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
-   * 6, 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, by the longer of the two.
-   * Can not be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
+   * and a longer outage loses the hold. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2, 6,
+   * 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, with the longer TTL. Can not
+   * be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
    */
   readonly watchdogMs?: number | undefined;
   /**
@@ -58,8 +58,8 @@ export interface UnlockOptions {
 /** How one call acquires permits of a semaphore, or awaits a latch. */
 export interface WaitOptions {
   /**
-   * How long to wait, in milliseconds; `Infinity`: for ever. Default: as the client's `waitMs` says, which is for ever (`acquire`,
-   * `using`, `await`), or not at all (`tryAcquire`, `tryUsing`).
+   * How long to wait, in milliseconds; `Infinity`: for ever. Default: for `acquire`, `using` and `await` the client's `waitMs`, for
+   * `tryAcquire` and `tryUsing` 0.
    */
   readonly waitMs?: number | undefined;
   /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
@@ -120,7 +120,7 @@ const WATCHDOG_LADDER_MS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS),
   ...[1, 2, 6, 12, 24].map((hours) => hours * HOUR_MS),
 ];
-/** With less, the watchdog could not renew in time, because its timers have a resolution of a tenth of a second. */
+/** With a shorter lease, the watchdog could not renew in time, because its timers have a resolution of a tenth of a second. */
 const SHORTEST_WATCHDOG_MS = SECOND_MS;
 /** A longer value is surely a mistake of the unit: the lock would outlive its process for more than a day. */
 const LONGEST_WATCHDOG_MS = 24 * HOUR_MS;

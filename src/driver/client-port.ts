@@ -7,7 +7,7 @@ import type { Slots } from "./own/slots.js";
 
 /**
  * How an adapter offers one client of its Redis library: it sends scripts, reports on the client's connections, and opens connections of
- * our own with the client's options. `ScriptDriver` makes a driver from a port. Members with a `?` are for clients with that ability.
+ * our own with the client's options. `ScriptDriver` makes a driver from a port. A client may lack the abilities behind members with a `?`.
  */
 export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "resets" | "outage" | "placeOf"> {
   /**

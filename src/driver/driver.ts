@@ -12,7 +12,7 @@ export interface Driver {
    * grew may have reached the server, and the client may have sent it again.
    */
   readonly resets: number;
-  /** Why there is no connection at present, if the Redis client says; undefined while there is a connection. */
+  /** Why there is no connection at present, if the Redis client tells; undefined while there is one. */
   readonly outage?: Error | undefined;
   /**
    * Names the server that has a key at present, as each server has its own clock. If the client does not reveal the server, returns the

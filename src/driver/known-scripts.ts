@@ -30,8 +30,8 @@ export class KnownScripts {
   }
 
   /**
-   * Runs a script. Sends the script again with its text after a NOSCRIPT, or if an ACL, `rename-command` or a proxy refuses EVALSHA, unless
-   * the caller has given the call up.
+   * Runs a script. Sends the script again with its text after a NOSCRIPT, or if an ACL, `rename-command` or a proxy refuses EVALSHA. A call
+   * that the caller has given up is not sent again.
    */
   run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
     const { sha1 } = call.script;

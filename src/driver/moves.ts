@@ -20,7 +20,7 @@ const SLOTS = 16_384;
 /** Notices that slots of a cluster have other masters than before. */
 export class SlotMoves {
   readonly #moved: () => void;
-  /** Undefined if the masters were unknown until now. */
+  /** By slot; undefined while the master of the slot was never known. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
   /** The latest answer to `CLUSTER SLOTS`. */
   #answer: string | undefined;

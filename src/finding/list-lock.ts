@@ -104,7 +104,7 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
 /** The reports of clients about their holds of one lock. A lock may have thousands of holders, so each hold is read only once. */
 class HoldsByHolder {
   readonly #exact = new Map<string, ToldHold>();
-  /** By client and mode; null if the client reports several such holds. */
+  /** By client and mode; null if the client reports several holds in this mode. */
   readonly #handedOn = new Map<string, ToldHold | null>();
 
   constructor(holds: readonly ToldHold[]) {

@@ -78,12 +78,12 @@ export interface ListedLock {
   readonly holders: readonly ListedHolder[];
   /**
    * First the queue, the next waiter first; then the calls that only presence reports, the longest wait first. These are calls for a lock
-   * without a queue, and further calls of a client that has one place in the queue. A dead client may stay in the queue until it is
+   * without a queue, and further calls of a client that has one place in the queue. A dead client may stay in the queue until its turn is
    * skipped.
    */
   readonly waiting: readonly ListedWaiter[];
   /**
-   * How many stored holders and queue entries are not in the lists. Each list has up to 1,000 entries. A queue of more than 10,000 is not
+   * How many stored holders and queue entries are not in the lists. Each list has up to 1,000 entries. Queues over 10,000 entries are not
    * listed. Which holders are listed is random.
    */
   readonly more: { readonly holders: number; readonly waiting: number };

@@ -60,7 +60,7 @@ const FREE: Pick<FoundRecord, "type" | "queue" | "waitingClients"> = {
   waitingClients: [],
 };
 
-/** By key, with `{a}` behind `a`: these two share a queue and are read together. */
+/** Sorts by key, with `{a}` behind `a`: these two share a queue and are read together. */
 function twinsTogether(one: string, other: string): number {
   const [a, b] = [one, other].map((key) => /^\{([^{}]+)\}$/.exec(key)?.[1] ?? key) as [string, string];
   if (a === b) return one.length - other.length;

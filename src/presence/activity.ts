@@ -29,7 +29,7 @@ class Longest<T> {
 
 /**
  * A client's holds and waits, and its counts since the last beat. Does not check the end of a lease, so it never declares a loss.
- * @param acquired how many locks and permits were acquired since then
+ * @param acquired how many locks and permits were acquired since the last beat
  * @throws the error of `redact`; TypeError if it does not return a string
  */
 export function activityOf(client: Client, look: Look, acquired: number, counted: CountedCalls): Activity {

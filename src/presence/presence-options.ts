@@ -40,7 +40,7 @@ export interface PresenceSettings {
 }
 
 export const DEFAULT_GROUP = "default";
-/** The period for a group of 300. The size of the group is unknown until the first answer, which sets the period. */
+/** The period for a group of 300 clients. The size of the group is unknown until the first answer, which sets the period. */
 export const UNKNOWN_GROUP_MS = 3_000;
 /** Readers drop longer texts. */
 export const LONGEST_APP = 64;

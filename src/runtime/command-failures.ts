@@ -98,7 +98,7 @@ export class CommandFailures {
 
   /**
    * The error of a call whose time is up before Redis has answered that the lock, or whatever the call wants, is taken.
-   * @param wasSent whether any command was sent for the call; each of them was answered or given up
+   * @param wasSent whether any command was sent for the call; if so, all were answered or given up
    */
   untold(waitedMs: number, wasSent: boolean): UnavailableError {
     const why = wasSent

@@ -231,8 +231,9 @@ export class Commands {
   }
 
   /**
-   * Until this time copies of a command that was sent with a {@link notAfterMs} may still take effect.
-   * @param before the deadline of the command's earlier sendings; it may be the later one, because the clock may have been read again since
+   * The time until which copies of a command that was sent with a {@link notAfterMs} may still take effect.
+   * @param before the deadline of the command's earlier sendings; it may be later than the new one, as the clock may have been read again
+   * since
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
     const deadline = new Deadline(this.#clockOf(key), notAfterMs, this.timeoutMs);

@@ -36,7 +36,7 @@ export interface Question {
   readonly changes: number | undefined;
 }
 
-/** As many as one renewal command has, for the same reason. */
+/** As many as in a renewal command: more would keep the server from other commands for too long. */
 const BATCH_SIZE = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;

@@ -3,17 +3,19 @@ import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
 /** Something with an end that may still move. */
 export interface Expiring {
-  /** Checks the clocks, and ends the thing if its time is over. Returns how long until then. 0: it has ended, or needs no alarm. */
+  /**
+   * Checks the clocks, and ends the thing if its time is over. Returns the time that is left; 0 if the thing has ended, or needs no alarm.
+   */
   checkMs(): number;
 }
 
-/** How often the wall clock is checked for a jump, as after a suspended machine. */
+/** How often the wall clock is checked for a jump, as after the machine was suspended. */
 const JUMP_CHECK_MS = 1_000;
 
 /**
  * Makes expiring things check the clocks when their time is over, with an exact timer each. The timer is moved only when it fires early, so
- * moving an end costs nothing. The monotonic clock, and timers with it, stand still while a machine is suspended: a slow beat finds ends
- * that only the wall clock has passed.
+ * moving an end costs nothing. The monotonic clock, and timers with it, stand still while a machine is suspended: so a regular check finds
+ * the ends that only the wall clock has passed.
  */
 export class ExpiryAlarms {
   readonly #clock: Clock;

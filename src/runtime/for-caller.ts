@@ -74,7 +74,7 @@ export function lossForCaller<E extends HoldfastError>(loss: E): E {
   return loss;
 }
 
-/** For a caller that joins the work of an earlier call. */
+/** Lets a caller join the work of an earlier call. */
 export async function alsoForCaller(underWay: Promise<void>, subject: CallSubject): Promise<void> {
   try {
     await underWay;

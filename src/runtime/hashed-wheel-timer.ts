@@ -101,7 +101,7 @@ export class HashedWheelTimer {
     return due.sort((a, b) => a.tick - b.tick);
   }
 
-  /** The next tick whose bucket is not empty, even if only for a later turn. */
+  /** The next tick whose bucket is not empty, even if all of its timeouts belong to a later turn. */
   #nextTick(): number | undefined {
     for (let tick = this.#lastTick + 1; tick <= this.#lastTick + BUCKETS; tick += 1) {
       if (this.#buckets[tick % BUCKETS]?.isEmpty === false) return tick;

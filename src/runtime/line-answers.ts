@@ -7,7 +7,10 @@ import type { Waiter } from "./waiter.js";
 export class LineAnswers {
   /** When that question was sent, on the monotonic clock. */
   #takenMs = Number.NEGATIVE_INFINITY;
-  /** Waiters whose time is up before such an answer came: the head asks Redis for them. Undefined while there are none. */
+  /**
+   * Waiters whose time is up and who do not know whether what they wait for is taken: the head asks Redis for them. Undefined while there
+   * are none.
+   */
   untold: Set<Waiter> | undefined;
 
   /** What the line waits for is taken. @param askedMs when the question was sent, on the monotonic clock */

@@ -12,8 +12,8 @@ export interface LineEarServices extends EarServices {
 }
 
 /**
- * The first client in a queue waits this long before it also listens to the common channel, if the clients before it look into the queue.
- * When many clients compete, it has been notified by then.
+ * The first client in a queue waits this long before it also listens to the common channel, if the clients that were served before it look
+ * into the queue. When many clients compete, it has been notified by then.
  */
 const HEARS_ALL_AFTER_MS = 50;
 
@@ -30,9 +30,9 @@ export interface LineHearer {
 }
 
 /**
- * The channels that a line listens to. All waiters hear the common channel of the awaited thing. A client that waits in a queue in Redis
- * listens to its own channel instead. It also listens to the common channel while the lock may be freed by a holder that does not look into
- * the queue.
+ * The channels that a line listens to. Without a queue, waiters listen to the common channel of the awaited thing. A client that waits in a
+ * queue in Redis listens to its own channel instead. It also listens to the common channel while the lock may be freed by a holder that
+ * does not look into the queue.
  */
 export class LineEars {
   /** The common channel. It announces all releases; for a lock with a queue, only the releases that do not look into the queue. */
@@ -156,8 +156,8 @@ export class LineEars {
   }
 
   /**
-   * For permits: For permits: Redis has answered whether this client, or another one, waits in the queue. The first client also listens to
-   * the common channel, because some releases do not look into the queue. So does a client that got no place in the queue.
+   * For permits: Redis has answered whether this client, or another one, waits in the queue. The first client also listens to the common
+   * channel, because some releases do not look into the queue. So does a client that got no place in the queue.
    * @param waiting 0: no client waits; 1: only other clients wait; 2: this client waits; 3: this client waits, and is the first of those
    * that were not notified; 4: as 3, and no client waited before it came
    */

@@ -25,7 +25,7 @@ export class OwnMessage {
     return true;
   }
 
-  /** The release was answered. @param heard how many clients received it @returns how many of them are this client */
+  /** The release was answered. @param heard how many clients received its message @returns how many of them are this client */
   freed(heard: number | undefined): number {
     this.#wasIgnored = false;
     if (heard === 0) this.#isExpected = false;

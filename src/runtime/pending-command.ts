@@ -35,7 +35,7 @@ interface Ends {
   giveUp(pending: AnyPendingCommand, error: Error): void;
 }
 
-/** When a command is given up, and how many times it was sent before. */
+/** When a command is given up, and how many of its tries are in doubt. */
 export interface Started {
   /** On the monotonic clock. */
   readonly endMs: number;
@@ -64,7 +64,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   /** When that try is given up. This is later than `endMs` if the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
   readonly isAside: boolean;
-  /** The server that had its key at that time. */
+  /** The server that had its key at its latest try. */
   server: Server | undefined = undefined;
   /**
    * The async context of each try. A timer or a message may cause a later try, and the spans of the Redis client should still belong to the

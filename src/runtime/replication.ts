@@ -116,7 +116,8 @@ export class Replication {
 }
 
 /**
- * How the scripts are encoded. Whether they grant locks is decided each time, because a server that refuses WAIT ends the replication.
+ * How the scripts are encoded. Whether scripts may grant locks is decided again for each command, because no replica is asked any more once
+ * a server has refused WAIT.
  * @param publishes undefined while it is not known which messages are used
  */
 export function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {

@@ -16,7 +16,7 @@ const SMALLEST_SWEEP = 64;
 /** An ended request: Redis may forget the answer to this request once no copy of the request can arrive any more. */
 interface Settled {
   readonly id: string;
-  /** Until then copies of the request may arrive; undefined: none can. */
+  /** The time until which copies of the request may arrive; undefined: none can arrive. */
   readonly copiesUntil: Deadline | undefined;
 }
 

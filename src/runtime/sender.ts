@@ -68,7 +68,7 @@ export class Sender {
       answer.then((raw) => this.#answered(pending, call, raw), onError);
       return;
     }
-    // Waits for replicas, unless the caller does not want that.
+    // Waits for replicas, if the caller wants that.
     const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = command.patience;
     const span = { awaited, required: replicated === true, leaseMs, leftMs };
     const sent =

@@ -9,7 +9,7 @@ interface SemaphoreKey {
 /** The permits of one plain semaphore that a client has taken and not given back. */
 export interface Taken extends SemaphoreKey {
   permits: number;
-  /** Since when the client has had such permits, on the monotonic clock. */
+  /** Since when the client has had permits of this semaphore, on the monotonic clock. */
   readonly sinceMs: number;
 }
 

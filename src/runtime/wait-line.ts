@@ -55,7 +55,7 @@ export class WaitLine implements LineHearer {
   #news: LineNews = "timer";
   /** Undefined until this client frees the lock while calls wait. */
   #ownMessage: OwnMessage | undefined;
-  /** By this time, other clients have had their chance to take the lock after a release of this client. On the monotonic clock. */
+  /** The time until which the lock is left to other clients after a release of this client. On the monotonic clock. */
   #turnMs = Number.POSITIVE_INFINITY;
   /**
    * Asking Redis before this time is useless, unless the line is woken. On the monotonic clock. In a line of one call, that call sets it.
@@ -80,7 +80,7 @@ export class WaitLine implements LineHearer {
     this.head = head;
   }
 
-  /** Whether this client waits in a queue in Redis. It then gets no message about a release that notifies another client of the queue. */
+  /** Whether this client waits in a queue in Redis. It then gets no message about a release that notifies another client in the queue. */
   get hasQueue(): boolean {
     return this.ownChannel !== undefined;
   }
@@ -206,7 +206,7 @@ export class WaitLine implements LineHearer {
 
   /** This client has changed the lock's TTL. If the lock now ends sooner than the line knew, the head asks then. */
   endsIn(ms: number): void {
-    // A question may be under way. Its answer may be older than the change but be read later.
+    // A question may be under way. Its answer may be older than the change, but may be read after it.
     if (this.head?.isAsleep === false) this.wake("timer");
     const askAgainMs = this.#clock.monotonicMs() + ms + 1;
     if (askAgainMs >= this.askAgainMs) return;

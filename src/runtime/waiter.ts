@@ -160,7 +160,7 @@ export class Waiter extends Link {
     return this.#clock.monotonicMs() - this.startMs;
   }
 
-  /** Sleeps until `wake`, its end, or for `ms`. A wake-up since the last pause ends it at once. */
+  /** Sleeps until `wake` is called, the wait is over, or `ms` have passed. A wake-up since the last pause ends this pause at once. */
   pause(ms: number = Number.POSITIVE_INFINITY): Promise<void> {
     return new Promise((resolve) => this.sleep(resolve, ms));
   }

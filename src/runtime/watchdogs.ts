@@ -2,7 +2,7 @@ import type { Watchdog } from "./watchdog.js";
 
 /**
  * The watchdogs that renew one type of a client's holds: the client's default, and one for each other lease that calls have asked for. A
- * watchdog with nothing to renew has no timer. The ladder bounds their number: see watchdog-ladder.ts.
+ * watchdog with nothing to renew has no timer. The watchdogs are few, because the leases of calls are rounded: see `rungOf` in options.ts.
  */
 export class Watchdogs {
   /** The client's default. */

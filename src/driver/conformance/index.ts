@@ -29,7 +29,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
 ];
 
 /**
- * The abilities that a case needs and a harness does not offer. Report such a case as not applicable; do not drop it.
+ * The abilities that a case needs and a harness does not offer. If there are any, report the case as not applicable; do not drop it.
  * @example const skip = missingAbilities({ needs }, harness).length > 0;
  */
 export function missingAbilities(

@@ -11,7 +11,7 @@ export interface IoredisClient extends IoredisConnection, IoredisScripts {
   readonly isCluster: boolean;
   readonly mode: string;
   readonly options: IoredisOptions;
-  /** A new client with the same options, except the given options. */
+  /** A new client with this client's options, overridden by the given ones. */
   duplicate(options: object): IoredisOwnClient;
 }
 

@@ -63,7 +63,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
 
-  /** A refresh by ioredis opens a connection, so it runs only if a connected node has answered with other slots. */
+  /** A refresh by ioredis opens a connection, so it runs only if the answer of a connected node shows that slots have changed. */
   readonly lookForMoves = async (): Promise<void> => {
     const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
     if (await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"))) await this.refresh();

@@ -12,7 +12,7 @@ const ONE_CONNECTION = {
   lazyConnect: true,
   retryStrategy: () => null,
   sentinelRetryStrategy: () => null,
-  // The client would listen to the Sentinels, on connections that only disconnect() ends.
+  // Otherwise the client would listen to the Sentinels, on connections that only disconnect() ends.
   failoverDetector: false,
   // A late answer is still valid, and one refused channel must not break the other subscriptions.
   commandTimeout: undefined,
@@ -24,7 +24,7 @@ const ONE_CONNECTION = {
   disconnectTimeout: 0,
 };
 
-/** Makes a client with the options of another client, except the given options. */
+/** Makes a client with the options of another client, overridden by the given ones. */
 type DuplicateWith = (options: object) => IoredisOwnClient;
 
 /** Opens a connection of our own. It keeps the process alive only while a call waits for it. */

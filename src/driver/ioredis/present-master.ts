@@ -12,7 +12,7 @@ const MOST_SENTINELS = 10;
  */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
-/** A client that is not connected this long after it was about to connect is on its way to a suspended server. */
+/** A client that is still not connected this long after it began to connect probably waits for a suspended server. */
 const STUCK_MS = 1_000;
 
 /**

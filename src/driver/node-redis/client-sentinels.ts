@@ -15,7 +15,7 @@ import { sentinelOptionsOf } from "./unofficial.js";
 const LOOK_AGAIN_MS = 1_000;
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Options for connections to servers. Connections to Sentinels do not get them, unless the client sets them for Sentinels. */
+/** Options for connections to servers. Connections to Sentinels get them only if the client sets them for Sentinels. */
 const NO_SERVER: object = {
   database: undefined,
   name: undefined,
@@ -109,7 +109,7 @@ export class ClientSentinels {
     });
   }
 
-  /** Asks the Sentinel that the client has asked last for the name of the master, and for the other Sentinels. */
+  /** Asks the Sentinel of the client's latest question for the name of the master, and for the other Sentinels. */
   async #find(client: NodeRedisClient): Promise<NodeRedisSentinelOptions> {
     const [place, master] = [this.#redis.getSentinelNode(), this.#redis.getMasterNode()];
     if (place === undefined || master === undefined) throw new Error("the client knows no Sentinel yet");

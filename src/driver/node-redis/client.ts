@@ -12,7 +12,7 @@ export interface NodeRedisClient extends NodeRedisEvents {
   readonly socketEpoch: number;
   readonly options?: NodeRedisOptions | undefined;
   sendCommand(args: readonly string[], options: object): Promise<unknown>;
-  /** A new client with the same options, except the given options. */
+  /** A new client with this client's options, overridden by the given ones. */
   duplicate(options: object): NodeRedisOwnClient;
 }
 

@@ -72,7 +72,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#lookAtSlots();
   }
 
-  /** A refresh by node-redis opens a connection, so it runs only if a connected node has answered with other slots. */
+  /** A refresh by node-redis opens a connection, so it runs only if the answer of a connected node shows that slots have changed. */
   readonly lookForMoves = async (): Promise<void> => {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));

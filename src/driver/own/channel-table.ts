@@ -174,7 +174,7 @@ function refuse(channel: ConnectionChannel, error: unknown): void {
   member.joining.reject(error);
 }
 
-/** An error that is never undefined. */
+/** The error, or a new error if it is undefined. */
 function reasonOf(error: unknown): unknown {
   return error ?? new Error("the subscription failed");
 }

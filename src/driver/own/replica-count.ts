@@ -53,7 +53,7 @@ export class ReplicaCount {
       throw error;
     });
     const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
-    // This user may not run INFO. WAIT then counts the replicas that have the latest write by now.
+    // If this user lacks the right to run INFO, WAIT counts the replicas that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
     this.#expected = Math.max(this.#expected, count);

@@ -188,7 +188,7 @@ class Sentinel {
       // The order matters. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
       // epoch with the old master, and that answer would win.
       const [state, address] = await Promise.all([
-        // The user may not ask this: without epochs the Sentinels count as equally informed.
+        // Ignored if the user lacks the right to ask this: without epochs the Sentinels count as equally informed.
         link.send(["SENTINEL", "MASTER", this.#name]).catch(() => undefined),
         link.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name]),
       ]);

@@ -10,7 +10,7 @@ import type { GlideSubscriptions } from "./subscriptions.js";
  * connections.
  */
 const LOOK_MS = 1_000;
-/** If a cluster has not answered by then, one of its masters is gone or suspended. */
+/** If a cluster has not answered within this time, one of its masters is gone or suspended. */
 const ANSWER_MS = 500;
 
 /**

@@ -25,7 +25,7 @@ export type {
  * GLIDE emits no event when it has reconnected. While there is a subscription, holdfast asks the subscriber every second: a call that waits
  * for a lock learns at most a second late that it may have missed a message.
  *
- * @throws TypeError unless both are such clients. Also if the subscriber uses RESP2, has a callback, lacks `defaultDecoder: Decoder.Bytes`,
+ * @throws TypeError if either is not such a client, or if the subscriber uses RESP2, has a callback, lacks `defaultDecoder: Decoder.Bytes`,
  * or already serves another driver.
  * @example const holdfast = new Holdfast(valkeyGlideDriver(client, { subscriber }));
  */
