@@ -3,14 +3,14 @@ import type { ScriptName } from "../all-scripts.js";
 const NEXT_WAITER =
   "The lock is freed, or the place in the queue is given up. Only the hand-over is missing: the waiters ask again every 1.5 s.";
 const SAVING =
-  "A call that fails moves no permit. What was saved up for the call is lost; without `SET`, saving up may begin again at once.";
+  "A call that fails moves no permit. The call loses the permits that were saved up for it; if `SET` is refused, saving up may begin again at once.";
 const PERMIT_QUEUE =
   "The waiting calls of a client may have no place in the queue, or get no message when it is their turn: they ask again at the safety period.";
 
 /** What the calls leave that are carried out in part, in the words of the page. Each key that they leave has a TTL. */
 export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "lock-acquire":
-    "If a call for several locks is refused, the locks before the refused one are already taken. The client sends each of them again on its own, and gives back what a failed call may have taken. A waiting call may or may not get the lock, and has no place in the queue. The queue expires ten minutes after a client last asked.",
+    "If a call for several locks is refused, the locks before the refused one are already taken. The client then sends one command for each lock. If a call fails, the client gives back the lock that the call may have taken. A waiting call may or may not get the lock, and has no place in the queue. The queue expires ten minutes after a client last asked.",
   "lock-release":
     "The lock is freed, but not given to the next waiting client; or a client without waiters stays in the queue, and later releases skip it. Waiters ask again when the TTL that they saw has passed, or at the safety period.",
   "lock-keep":

@@ -7,7 +7,7 @@ If Redis refuses a command in the middle of a script, it does not undo the comma
 the command was renamed. The scripts allow for that. The following holds for every refused command, even if the call is repeated:
 
 - no key that should have a TTL is left without one;
-- no count moves more than once: permits, latches, hold counts;
+- no count of permits, of a latch or of holds changes more than once;
 - once the user has the right, the lock or the permits can be acquired again, at the latest when the TTLs below are over.
 
 A refused call fails with \`UnavailableError\`, whose message has the server's words. The call may skip a fencing token, but no token is given twice.
