@@ -4,7 +4,7 @@ import type { Defect } from "../defect.js";
 export const jointDefects: readonly Defect[] = [
   {
     name: "multi-keeps-a-part",
-    promise: "A multi lock that misses one of its locks keeps none of the others.",
+    promise: "If a multi lock does not get one of its locks, it keeps none of the others.",
     shows: "Two take the same locks through different pairs; each has one, and waits for the other.",
     origin: "B13",
     kinds: ["multi", "lock"],

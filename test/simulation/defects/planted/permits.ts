@@ -51,7 +51,7 @@ export const permitDefects: readonly Defect[] = [
   {
     name: "given-up-with-one-that-ended",
     promise:
-      "A release by ids gives back the permits of its own client's leases, even if other permits of the ids are gone.",
+      "A release by ids gives back the permits of its own client's leases, even if other permits with these ids are gone.",
     shows:
       "A release by ids of several leases is not answered, and one of these ends before it is tried again.",
     origin: "own-112",
@@ -150,7 +150,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "expired-permit-released",
-    promise: "The release of permits whose lease has ended reports that it has ended.",
+    promise: "The release of permits whose lease has ended reports that the lease has ended.",
     shows: "A lease ends, nobody asks for permits, and its holder releases.",
     origin: "B27",
     kinds: ["permit semaphore"],

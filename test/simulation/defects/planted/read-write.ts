@@ -24,7 +24,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "reader-leases-swapped",
-    promise: "Releasing one of several read holds leaves the others their own leases.",
+    promise: "If one of several read holds is released, the others keep their own leases.",
     shows: "A reader with a short lease enters again with a long one, and releases the short one.",
     origin: "wire-S26",
     kinds: PAIRS,
@@ -38,7 +38,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "last-reader-frees-all",
-    promise: "A reader that leaves does not free the lock from the others.",
+    promise: "A reader that leaves does not end the holds of other readers.",
     shows: "One of two readers releases, and a writer waits.",
     origin: "B29",
     kinds: PAIRS,

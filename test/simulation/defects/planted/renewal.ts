@@ -102,7 +102,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "call-beat-ignored",
-    promise: "A hold with its own watchdogMs is renewed once in each third of it.",
+    promise: "A hold with its own watchdogMs is renewed once in each third of that time.",
     shows:
       "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
     edits: [
@@ -115,7 +115,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "inner-lease-not-lengthened",
-    promise: "An inner hold lasts as long as the longer lease of its outer hold.",
+    promise: "If the lease of an outer hold is longer, the inner hold lasts as long.",
     shows:
       "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
     origin: "R37",

@@ -48,7 +48,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-without-end",
-    promise: "A lock that was given to a client, and that this client does not take, is soon free.",
+    promise: "If a client does not take the lock that was given to it, the lock is soon free.",
     shows: "The client that was given the lock dies, or a look comes in between.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'redis.pcall("PEXPIRE", lock, GIVEN_MS) ~= 1', replace: "false" }],

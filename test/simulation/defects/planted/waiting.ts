@@ -184,7 +184,8 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "far-waiter-starves",
-    promise: "A waiter with a slow connection gets its turn beside a client that hands the lock on.",
+    promise:
+      "A waiter with a slow connection gets its turn even if another client hands the lock on among its own calls.",
     shows:
       "A busy client frees a lock for a moment that is shorter than the way of the one who waits elsewhere.",
     origin: "own-12",
