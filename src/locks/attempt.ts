@@ -29,8 +29,8 @@ export type AttemptState =
   | "failed";
 
 /**
- * Asks Redis for one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is cancelled during
- * an attempt, the attempt goes on, and a lock that it acquires is released in the background.
+ * Asks Redis on behalf of one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is
+ * cancelled during an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
  */
 export abstract class Attempt extends AcquireCommand {
@@ -76,8 +76,8 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Sends an attempt once the call has its turn, which fixes the hold count before the attempt, and once `Admission` has room at the
-   * server. A member of a red lock does not wait for room, because its server must answer soon.
+   * Sends an attempt once the call has its turn and `Admission` has room at the server. The turn fixes the hold count before the attempt. A
+   * member of a red lock does not wait for room, because its server must answer soon.
    * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {

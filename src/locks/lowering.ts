@@ -209,7 +209,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
       // The client's line gets the new end at once, without waiting for a message. Not for a shared lock, because other clients also decide
       // when it expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
-      // The answer to a repeat does not show whether the TTL is shorter: the first copy has already written it.
+      // The answer to a repeat does not show whether the TTL became shorter: the first copy has already written it.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
     // If a release did not wait for replicas, they may not have it.
