@@ -1,7 +1,7 @@
 --[[
-  ask-in-queue: how a client that waits for a lock asks for it: it takes the lock if it was granted to it, and stays in the queue until it
-  has the lock. The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client keeps waiting for its other
-  calls when it gets the lock; polls, whether the client polls and gets no message about its turn.
+  ask-in-queue: how a client that waits for a lock asks for it: it takes the lock if the lock was granted to it, and stays in the queue
+  until it has the lock. The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client keeps waiting for
+  its other calls when it gets the lock; polls, whether the client polls and gets no message about its turn.
 ]]
 --@include waiting
 --@include publish
