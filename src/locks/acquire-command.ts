@@ -85,7 +85,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a server that has only one of two keys refuses a command on both. So a repeat declares only the lock's key.
+    // While a slot moves, a server refuses a command on two keys if it has only one of the two. So a repeat declares only the lock's key.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;

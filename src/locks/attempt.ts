@@ -185,7 +185,7 @@ export abstract class Attempt extends AcquireCommand {
 
   /**
    * The call's time is up, or it may not wait. It may report that the lock is taken only if it has learned this since it began: from
-   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for such an answer, one command timeout at
+   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for Redis' answer, one command timeout at
    * most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */

@@ -60,8 +60,8 @@ export function releasesOf(
 }
 
 /**
- * Returns the releases for each try of one command. While a slot moves, a server that has only one of two keys refuses a command on both.
- * So every try after the first declares only the locks' keys.
+ * Returns the releases for each try of one command. While a slot moves, a server refuses a command on two keys if it has only one of the
+ * two. So every try after the first declares only the locks' keys.
  */
 export function sendingsOf(
   { commands }: Pick<Client, "commands">,

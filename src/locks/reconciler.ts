@@ -202,7 +202,7 @@ class Reconciler {
     });
   }
 
-  /** Releases every field of a chain that its holders have left: Redis has one of them. */
+  /** Releases every field of a chain that its holders have left: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;

@@ -154,7 +154,7 @@ export abstract class CallInLine<T> {
 
   /**
    * The call's time is up, or it may not wait. It reports an unmet demand only if Redis has refused the call or its line since the call
-   * began. Otherwise it waits for such an answer, one command timeout at most, and then fails.
+   * began. Otherwise it waits for Redis' answer, one command timeout at most, and then fails.
    */
   protected giveUp({ waitsOn = true }: { readonly waitsOn?: boolean } = {}): void {
     const { waiter, line } = this;

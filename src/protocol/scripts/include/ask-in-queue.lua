@@ -88,7 +88,7 @@ local function refused_to(ttl_ms, found, owner)
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
   -- The holder's client may have waiting calls of its own: it is told that another client waits now, so that its release looks into the
-  -- queue. A JVM does not listen to such a channel.
+  -- queue. A JVM does not listen for this message.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end
