@@ -39,8 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * What the event reports as the end of the wait if the first attempt finds the lock free. It is another value than `free` once the call
-   * has waited for something else.
+   * What the event reports as the end of the wait if the first attempt finds the lock free. It is no longer `free` once the call has waited
+   * for something else.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */

@@ -44,8 +44,8 @@ export interface LockState {
   /**
    * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
    * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may briefly list
-   * clients. A dead client stays listed until its turn is skipped, at most ten minutes after the last wait of any client. JVMs and waiters
-   * for other kinds of locks are never listed.
+   * clients. A dead client stays listed until its turn is skipped, but no longer than ten minutes after the last wait of any client. JVMs
+   * and waiters for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
    * A client is listed once for each number of permits that its calls want, but only after another client was faster or it knows that

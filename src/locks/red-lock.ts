@@ -143,7 +143,7 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
-  // Without an obstacle, the lock was free, but the answer came too late: the call may ask again at once.
+  // If there is no obstacle, the lock was free, but the answer came too late: the call may ask again at once.
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 

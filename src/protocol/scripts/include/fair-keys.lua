@@ -117,8 +117,8 @@ local function living_of(fair, now_ms)
   return fair.living
 end
 
--- 1 if a JVM has the lock or is in the queue. With a JVM in it, the queue has more entries than signs of life. A call checks this only
--- once: each waiter of ours that the call adds has one entry and one sign of life. A dead waiter of ours counts as a JVM.
+-- 1 if a JVM has the lock or is in the queue. If a JVM is in the queue, the queue has more entries than signs of life. A call checks this
+-- only once: each waiter of ours that the call adds has one entry and one sign of life. A dead waiter of ours counts as a JVM.
 local function meets_jvm(fair, now_ms)
   if not fair.meets_jvm then
     counts_of(fair)
@@ -176,8 +176,8 @@ local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- The score of a new last waiter. Behind a waiter of ours it is the same score, unless that is low, so that the TTLs of the two keys need
--- not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
+-- The score of a new last waiter. Behind a waiter of ours it is the score of that waiter, unless that score is low, so that the TTLs of the
+-- two keys need not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
