@@ -117,8 +117,7 @@ class Reconciler {
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // While Redis lacks the latest holder's field, the pause continues: holders of a chain change faster than a failing server may be
-    // asked.
+    // While Redis lacks the latest holder's field, the pause goes on: holders of a chain change faster than a failing server may be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
