@@ -273,7 +273,7 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
-    // A failure that ends the whole line would also cancel this call.
+    // Otherwise a failure that ends the whole line would also cancel this call.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.error = error;

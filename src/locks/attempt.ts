@@ -29,8 +29,8 @@ export type AttemptState =
   | "failed";
 
 /**
- * Asks Redis for one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is cancelled during
- * an attempt, the attempt goes on, and a lock that it acquires is released in the background.
+ * Asks Redis on behalf of one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is
+ * cancelled during an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
  */
 export abstract class Attempt extends AcquireCommand {
@@ -39,8 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * What the event reports as the end of the wait if the first attempt finds the lock free. It is another value than `free` once the call
-   * has waited for something else.
+   * What the event reports as the end of the wait if the first attempt finds the lock free. It is no longer `free` once the call has waited
+   * for something else.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
@@ -76,8 +76,8 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Sends an attempt once the call has its turn, which fixes the hold count before the attempt, and once `Admission` has room at the
-   * server. A member of a red lock does not wait for room, because its server must answer soon.
+   * Sends an attempt once the call has its turn and `Admission` has room at the server. The turn fixes the hold count before the attempt. A
+   * member of a red lock does not wait for room, because its server must answer soon.
    * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {
@@ -185,7 +185,7 @@ export abstract class Attempt extends AcquireCommand {
 
   /**
    * The call's time is up, or it may not wait. It may report that the lock is taken only if it has learned this since it began: from
-   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for such an answer, one command timeout at
+   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for Redis' answer, one command timeout at
    * most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */

@@ -6,7 +6,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
 import type { Wish } from "./wish.js";
 
-/** With less trust left, Redis might learn of the successor too late. */
+/** If less trust were left, Redis might learn of the successor too late. */
 const LEAST_TRUST_MS = 500;
 
 /** A sleeping waiter that can take over the lock when another call of its client hands it over. */

@@ -143,8 +143,8 @@ export class JointHold {
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, a loss by the
-    // clock comes first.
+    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, losses of holds
+    // whose time was over come first.
     const losses = holds
       .flatMap(({ loss, heldMs }) =>
         loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],

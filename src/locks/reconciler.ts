@@ -117,7 +117,7 @@ class Reconciler {
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // Without the latest holder's field in Redis, the pause continues: holders of a chain change faster than a failing server may be asked.
+    // While Redis lacks the latest holder's field, the pause goes on: holders of a chain change faster than a failing server may be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -202,7 +202,7 @@ class Reconciler {
     });
   }
 
-  /** Releases every field of a chain that its holders have left: Redis has one of them. */
+  /** Releases every field of a chain that its holders have left: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;
@@ -224,7 +224,7 @@ class Reconciler {
     const record = this.#record;
     const stay = this.#stay;
     const lacking = stay.live.filter(({ lacksLease }) => lacksLease);
-    // Without a live hold, everything in Redis is released. A release under way lowers the count itself.
+    // If no hold is live, everything in Redis is released. A release under way lowers the count itself.
     if (stay.live.length === 0 && stay.releases === 0) record.lowers(0);
     for (const hold of lacking) hold.renewing();
     const sent = await sendRelease(this.#lock, stay, { goesOn: this.#goesOn });

@@ -19,7 +19,7 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   protected readonly lock: LockIdentity;
   protected readonly part: Part;
-  /** Whether the call may wait in a queue in Redis; it does so once the line can get messages about its turn there. */
+  /** Whether the call may wait in a queue in Redis; it does so once the line can get messages about a turn in that queue. */
   readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;

@@ -214,7 +214,7 @@ export class ServerRecord extends Turns {
     const left = isGone ? 0 : keptCount;
     this.#missed = isShort ? Math.max(this.#highest, this.#missed, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
-    // Only a copy of an acquisition can now bring the field back, and such a field must be freed at once.
+    // Only a copy of an acquisition can now bring the field back, and then the field must be freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;

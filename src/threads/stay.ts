@@ -45,8 +45,8 @@ export class Stay extends RenewedStay {
   /** Whether a call is acquiring the first hold of the stay. */
   isBeginning = false;
   /**
-   * How that call waits; calls that wait for their turn behind it learn from this whether the lock is taken. Undefined if that call asks
-   * only once.
+   * How the call that acquires the first hold waits; the calls behind it learn from this whether the lock is taken. Undefined if that call
+   * asks only once.
    */
   waitsBy: Telling | undefined;
   /** How many holds of the stay are being released. */

@@ -211,8 +211,8 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /**
-   * The key has moved to another server. If that server does not confirm the hold until `until`, the hold is lost, and an alarm reports the
-   * loss.
+   * The key has moved to another server. If the new server has not confirmed the hold by `until`, the hold is lost, and an alarm reports
+   * the loss.
    */
   confirmBy(until: Instant): void {
     this.#confirmBy ??= until;
