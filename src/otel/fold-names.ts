@@ -8,7 +8,7 @@ export interface FoldNamesOptions {
 
 const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
 const MAX = 200;
-/** The SDK of OpenTelemetry keeps this many series for an instrument. The function remembers the folded form of as many names. */
+/** The SDK of OpenTelemetry keeps this many series for an instrument. The function remembers the folded form of this many names. */
 const MOST = 2_000;
 const OTHER = "other";
 /**
