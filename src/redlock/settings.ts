@@ -2,7 +2,7 @@ import { duration } from "../checks.js";
 
 /** The settings of a Redlock, which a single call can override. As in redlock 5, a value that is not a number counts as missing. */
 export interface Settings {
-  /** This share of its duration before its end, a lock counts as ended. Default: 0.01. */
+  /** A lock counts as ended early, by this share of its duration. Default: 0.01. */
   readonly driftFactor: number;
   /**
    * A call waits for this many pauses of `retryDelay`, and sleeps until a message says that the lock is free. -1: for ever; 0: not at all.
