@@ -38,7 +38,7 @@ export function foldNames(options: FoldNamesOptions = {}): (name: string) => str
     values.add(value);
     return value;
   };
-  /** The folded form of each name, which never changes. It is kept because a call needs it several times, and searching a name takes long. */
+  /** The folded form of each name, which never changes. It is kept because a call needs it several times, and a search takes long. */
   const folded = new Map<string, string>();
   return (name) => {
     let value = folded.get(name);
