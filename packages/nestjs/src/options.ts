@@ -10,7 +10,7 @@ export interface ConnectedOptions extends HoldfastOptions {
    */
   readonly close?: CloseOptions;
   /**
-   * Ends the connection after the client is closed: `() => redis.disconnect()`. If Redis is away, `quit()` of ioredis may take a minute.
+   * Ends the connection after the client is closed: `() => redis.disconnect()`. Without Redis, `quit()` of ioredis may take a minute.
    * Default: the connection stays open, for the application.
    */
   readonly disconnect?: () => unknown;
