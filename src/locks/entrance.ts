@@ -21,7 +21,7 @@ export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<
 
 /**
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the
- * call's thread, and the call waits for its turn in it. `again`: the call re-enters the stay. `beside`: the call reads beside this
+ * call's thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside this
  * write stay. `settle`: the call waits until this stay of a chosen id, in the other lock of the pair, has ended.
  */
 export interface Entrance {

@@ -42,8 +42,8 @@ export class Heir {
 /**
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Possible
  * only if the stay has no other hold.
- * @returns the next hold, which Redis has to be told about; undefined when the lock is to be freed, because no call of this client may take
- * over or it is other clients' turn
+ * @returns the next hold, which must be written to Redis; undefined when the lock is to be freed: no call of this client may take over, or
+ * other clients have their turn
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */

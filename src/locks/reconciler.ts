@@ -110,7 +110,7 @@ class Reconciler {
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || stay === this.#stay, "a record changes its stay during its repair");
+    invariant(!this.#keepsStay || stay === this.#stay, "a stay that is kept open has lost its record");
     this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;
