@@ -90,7 +90,7 @@ export function turnIn(
     // The waiter may have been cancelled after it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
     // After its `waitMs` the call waits only for a command of the stay, to learn whether the lock is taken. A running body already proves
-    // that it is, so the call does not wait for the end of a body.
+    // that the lock is taken, so the call does not wait for the end of a body.
     isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);

@@ -65,7 +65,7 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   chain.pass(next);
   const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  // No renewal notices the end of a fixed lease. An alarm does, so that the client leaves the lock's queue, in which it still has a place.
+  // No renewal notices the end of a fixed lease. An alarm does, so that the client gives up the place that it still has in the queue.
   if (!next.terms.renewed) next.watch();
   return next;
 }

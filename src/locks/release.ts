@@ -22,7 +22,7 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { stay } = hold;
-    // Redis may keep the field of a lost lease until its TTL ends. Frees it now, so that waiters need not wait for that.
+    // Redis may keep the field of a lost lease until its TTL ends. Removes the field now, so that waiters need not wait so long.
     if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);
     return Promise.reject(lateRelease(hold));
   }
