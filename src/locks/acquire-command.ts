@@ -34,7 +34,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   #room: Room | undefined;
   /** Whether the current attempt was already sent once. */
   #wasSent = false;
-  /** The latest deadline that the command was sent with. A copy that arrives after it changes nothing. */
+  /** The latest deadline that the command was sent with. A copy that arrives after this deadline changes nothing. */
   #deadline: Deadline | undefined;
 
   /** @param room the room that was already taken for this command */
@@ -106,8 +106,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * If all calls gave up while this command was under way, the client left the queue, but the command may have put it back: the client
-   * leaves again.
+   * If all calls gave up while this command was under way, the client left the queue, but the command may have put the client
+   * back: the client leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
@@ -124,7 +124,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
       return;
     }
     this.#copyMayArrive();
-    // If the stay has no hold, the call that began the stay undoes late copies when it ends.
+    // If the stay has no hold, the call that began the stay undoes late copies of this command when the call ends.
     if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 

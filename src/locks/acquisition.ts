@@ -206,7 +206,7 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, which the giver could not know, the
+   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the giver could not know that: the
    * hold is released.
    */
   #takenOver(hold: Hold): void {

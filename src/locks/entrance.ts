@@ -21,7 +21,7 @@ export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<
 
 /**
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the
- * call's thread, and the call waits for its turn in it. `again`: the call re-enters the stay. `beside`: the call reads beside this
+ * call's thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside this
  * write stay. `settle`: the call waits until this stay of a chosen id, in the other lock of the pair, has ended.
  */
 export interface Entrance {
@@ -90,7 +90,7 @@ export function turnIn(
     // The waiter may have been cancelled after it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
     // After its `waitMs` the call waits only for a command of the stay, to learn whether the lock is taken. A running body already proves
-    // that it is, so the call does not wait for the end of a body.
+    // that the lock is taken, so the call does not wait for the end of a body.
     isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);

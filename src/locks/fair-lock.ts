@@ -100,7 +100,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     this.wish.waiter.wake();
   }
 
-  /** Enters if the lock was certainly granted to this waiter; if that is not certain without asking Redis, asks. */
+  /** Enters if the lock was certainly granted to this waiter; asks Redis if this is not certain. */
   override taken(): TakenHold | undefined {
     if (!this.#granted || this.wish.waiter.cancelled) return undefined;
     this.#granted = false;

@@ -90,7 +90,7 @@ export class JointHold {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
     if (leftMs > 0) return leftMs;
-    // Too few holds are left: they were lost, or their owner has released them one by one.
+    // Too few holds are left: the missing ones were lost, or released one by one by their owner.
     if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;

@@ -23,7 +23,7 @@ export function leaveQueue(lock: LockIdentity): void {
       // A call of this client has the lock: its release must look into the queue, because waiters rely on it.
       if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(id, looks);
     } finally {
-      // A new call may have asked for a place before this command removed the client: it must ask again.
+      // A new call may have asked for a place before this command removed the client: the call must ask again.
       client.lines.of(id)?.wake();
     }
   });

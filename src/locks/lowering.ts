@@ -212,7 +212,7 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
       // The answer to a repeat does not show whether the TTL became shorter: the first copy has already written it.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
-    // If a release did not wait for replicas, they may not have it.
+    // If a release did not wait for replicas, the replicas may lack this release.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });

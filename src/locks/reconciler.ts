@@ -48,8 +48,8 @@ export function reconcile(
 
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all fields of
- * its chain are freed, except when the client closes.
+ * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its
+ * field, all fields of its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -110,7 +110,7 @@ class Reconciler {
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || stay === this.#stay, "a record changes its stay during its repair");
+    invariant(!this.#keepsStay || stay === this.#stay, "a stay that is kept open has lost its record");
     this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;

@@ -106,7 +106,7 @@ export class WaitInLine implements WayOfWaiting {
     this.wish.obstacle = { ...sighting, own: this.lock.client.holdsAs(sighting.holder) };
   }
 
-  /** Tells the calls behind this call how it ended. In a shared lock they may also enter; for any other lock they learn the new TTL. */
+  /** Tells the calls behind this call how this call ended. In a shared lock, they may enter now; in any other, they learn the new TTL. */
   leave(byAnswer: boolean): void {
     const { waiter } = this.wish;
     waiter.heir = undefined;

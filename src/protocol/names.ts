@@ -142,5 +142,5 @@ export const NEXT_ENDING = ":next";
  */
 export const nextField = (clientId: string, fieldEnding = ""): string => clientId + NEXT_ENDING + fieldEnding;
 
-/** The suffix of the holder of a write lock. No other holder ends with it. */
+/** The suffix of the holder of a write lock. No other holder has this suffix. */
 export const WRITE_ENDING = ":write";

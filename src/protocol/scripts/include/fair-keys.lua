@@ -189,7 +189,7 @@ end
 -- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Lowers the scores of `other` and of those behind
 -- it: `other` gets the score that it would get if it came now, counted from the score before it, or from now for the head. A JVM that
 -- becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM would otherwise be dropped
--- before it hears that it is next.
+-- before it learns that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then
