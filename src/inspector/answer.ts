@@ -53,8 +53,8 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
 
 /**
  * Separates this page from the pages that have opened it, by a header that browsers obey only on https and localhost. On plain http to
- * another machine they log a complaint about the header, so it is left out. There they also omit `Sec-Fetch-Site`, which behind a proxy is
- * the only sign of a secure connection.
+ * another machine they log a complaint about the header, so it is left out. On plain http they also omit `Sec-Fetch-Site`, which behind a
+ * proxy is the only sign of a secure connection.
  */
 export function apart(to: Answer, { url, headers }: Request): Answer {
   const isHeeded = url.startsWith("https:") || headers.has("sec-fetch-site");

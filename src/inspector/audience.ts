@@ -35,7 +35,7 @@ const ASKED_EACH_MS = 60_000;
 const MOST_UNREAD = 4_194_304;
 /** The most open pages of one actor. */
 const MOST_OWN = 10;
-/** How long polling goes on after a single request, for pages that send such requests now and then. */
+/** How long polling goes on after a single request, for pages that send single requests now and then. */
 const LINGER_MS = 10_000;
 
 /** The open pages. While a page is open, one poll looks at the locks for all open pages. */

@@ -64,7 +64,7 @@ export class Desk {
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
     if (isResponse(by)) return by;
-    // Not a refusal, which would show that the page exists.
+    // A refusal would show that the page exists.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
   }

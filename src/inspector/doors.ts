@@ -94,7 +94,7 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    // A path may begin with two slashes. Resolved as a relative URL, such a path would lead to another host.
+    // A path may begin with two slashes. Resolved as a relative URL, it would lead to another host.
     const url = new URL(originalUrl.startsWith("/") ? `${scheme}://${host}${originalUrl}` : originalUrl);
     return url.host === new URL(`${scheme}://${host}`).host
       ? new Request(url, { method, headers })

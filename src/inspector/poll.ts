@@ -40,7 +40,7 @@ export class Poll {
   }
 
   /**
-   * Does nothing more while the poll runs. @returns a promise that resolves with the first result: the locks, or the reason why they can
+   * Starts nothing new while the poll runs. @returns a promise that resolves with the first result: the locks, or the reason why they can
    * not be read
    */
   start(): Promise<void> {

@@ -18,7 +18,7 @@ export const DIGEST: RegExp = /^[\w-]{43}$/;
 
 /**
  * The text that a free must confirm: the key, and its holders with their hold counts, in any order.
- * @param numbers the numbers of a semaphore. It cannot be freed: its digest only tells the page when to read the details again
+ * @param numbers the numbers of a semaphore. A semaphore cannot be freed: its digest only tells the page when to read the details again
  */
 export function digestOf(
   key: string,

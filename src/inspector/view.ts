@@ -16,7 +16,7 @@ interface ShownRows {
   readonly clients: readonly ClientRow[];
 }
 
-/** The part of the picture that pages with the same filter and order see, and the part that was sent. */
+/** The part of the picture that pages with the same filter and order see, and the part that they were sent. */
 export class View {
   readonly #picture: Picture;
   readonly #fits: (row: LockRow) => boolean;

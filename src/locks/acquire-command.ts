@@ -34,7 +34,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   #room: Room | undefined;
   /** Whether the current attempt was already sent once. */
   #wasSent = false;
-  /** The latest deadline that the command was sent with. A copy that arrives later changes nothing. */
+  /** The latest deadline that the command was sent with. A copy that arrives after this deadline changes nothing. */
   #deadline: Deadline | undefined;
 
   /** @param room the room that was already taken for this command */
@@ -59,7 +59,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
-  /** Sends the command. After this call it may reach Redis, whatever happens to its caller. */
+  /** Sends the command. After that, it may reach Redis even if its caller gives up. */
   admitted(room: Room | undefined): void {
     this.#room = room;
     this.#wasSent = false;
@@ -85,7 +85,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a server that has only one of two keys refuses a command on both. So a repeat declares only the lock's key.
+    // While a slot moves, a server refuses a command on two keys if it has only one of the two. So a repeat declares only the lock's key.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
@@ -106,8 +106,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * If all calls gave up while this command was under way, the client had left the queue, and the command may have put it back: the client
-   * leaves again.
+   * If all calls gave up while this command was under way, the client left the queue, but the command may have put the client
+   * back: the client leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
@@ -124,7 +124,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
       return;
     }
     this.#copyMayArrive();
-    // If the stay has no hold, the call that began the stay undoes late copies when it ends.
+    // If the stay has no hold, the call that began the stay undoes late copies of this command when the call ends.
     if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 

@@ -206,7 +206,7 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, which the giver could not know, the
+   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the giver could not know that: the
    * hold is released.
    */
   #takenOver(hold: Hold): void {
@@ -273,7 +273,7 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
-    // A failure that ends the whole line would also cancel this call.
+    // Otherwise a failure that ends the whole line would also cancel this call.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.error = error;

@@ -29,8 +29,8 @@ export type AttemptState =
   | "failed";
 
 /**
- * Asks Redis for one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is cancelled during
- * an attempt, the attempt goes on, and a lock that it acquires is released in the background.
+ * Asks Redis on behalf of one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is
+ * cancelled during an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
  */
 export abstract class Attempt extends AcquireCommand {
@@ -39,8 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * What the event reports as the end of the wait if the first attempt finds the lock free. It is another value than `free` once the call
-   * has waited for something else.
+   * What the event reports as the end of the wait if the first attempt finds the lock free. It is no longer `free` once the call has waited
+   * for something else.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
@@ -76,8 +76,8 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Sends an attempt once the call has its turn, which fixes the hold count before the attempt, and once `Admission` has room at the
-   * server. A member of a red lock does not wait for room, because its server must answer soon.
+   * Sends an attempt once the call has its turn and `Admission` has room at the server. The turn fixes the hold count before the attempt. A
+   * member of a red lock does not wait for room, because its server must answer soon.
    * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {
@@ -127,7 +127,7 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * An attempt brought no hold. Either it changed nothing, or what it or an earlier command left in Redis is cleaned up before the next
+   * An attempt brought no hold. If this attempt or an earlier command left something in Redis, that is cleaned up before the next
    * attempt.
    */
   protected useless(outcome: "late" | "spent" | "leftover" | "copies"): void {
@@ -184,9 +184,9 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * The call's time is up, or it may not wait. It may report that the lock is taken only if it has learned this since it began: from
-   * Redis' answer to it or to its line, or from a hold of its own client. Otherwise it waits for such an answer, one command timeout at
-   * most, and then fails.
+   * The call's time is up, or it may not wait. The call reports that the lock is taken only if it has learned this since it began:
+   * from an answer of Redis to this call or to a call of the same line, or from a hold of its client. Otherwise the call waits for an
+   * answer, one command timeout at most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
@@ -210,7 +210,7 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    // The call can ask only after the call before it, which has used some of the time. So this call asks only once.
+    // This call can ask only after the call before it, which has used some of the time: so this call asks only once.
     wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }
@@ -220,7 +220,7 @@ export abstract class Attempt extends AcquireCommand {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
     if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
-    // The other calls in line need not check this again. A call for several locks is told as well.
+    // The calls that wait behind this call need not check this again. If this call is part of a call for several locks, tells that call.
     lines.of(lock.id)?.answers.taken(clock.monotonicMs());
     this.waiter.told();
     return true;

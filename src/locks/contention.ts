@@ -19,7 +19,7 @@ interface StayTurn {
   readonly mayEnter: () => boolean;
 }
 
-/** Publishes the call as contended. Call it when the channel has subscribers, once for each call, in the caller's async context. */
+/** Publishes the call as contended. To be run once for each call, if the channel has subscribers, in the caller's async context. */
 export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: FoundHolder): void {
   wish.isContended = true;
   const { client, name, kind } = lock;

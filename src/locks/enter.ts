@@ -28,9 +28,10 @@ export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): H
 
 /**
  * Like {@link enter}, but for the answer `held` to the acquisition itself. The answer proves that the lock was free for this call, so
- * other leases of this client on the lock are lost. A hand-off and a grant prove less: Redis was not asked, or the message may be about
- * an older stay. An answer that came after its own lease had ended proves nothing either: another call may have taken the lock since.
- * That other call certainly has the lock if its acquisition was sent later and its answer `held` was read earlier.
+ * other leases of this client on the lock are lost. A hand-off proves less because Redis was not asked, and a grant because its message may
+ * be about an older stay. An answer that came after its own lease had ended proves nothing either: another call may have taken the lock
+ * since. That other call certainly has the lock if its acquisition was sent after this call's and its answer `held` was read before this
+ * call's.
  * @returns undefined if its lease is already over, or another call has got the lock since
  */
 export function enterByAnswer(

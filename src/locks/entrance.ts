@@ -21,7 +21,7 @@ export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<
 
 /**
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the
- * call's thread, and the call waits for its turn in it. `again`: the call re-enters the stay. `beside`: the call reads beside this
+ * call's thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside this
  * write stay. `settle`: the call waits until this stay of a chosen id, in the other lock of the pair, has ended.
  */
 export interface Entrance {
@@ -89,8 +89,8 @@ export function turnIn(
   try {
     // The waiter may have been cancelled after it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
-    // After its `waitMs` the call waits only for a command of the stay, to learn whether the lock is taken. A body already proves that,
-    // so the call does not wait for it.
+    // After its `waitMs` the call waits only for a command of the stay, to learn whether the lock is taken. A running body already proves
+    // that the lock is taken, so the call does not wait for the end of a body.
     isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);
@@ -113,8 +113,8 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
     // A member of a red lock does not throw: the red lock may ask this server again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  // A live hold of the same thread also shows that the lock is taken, if the call is a member of a red lock, which does not wait for
-  // the command under way.
+  // A member of a red lock does not wait for the command under way: for it, a live hold of the same thread also shows that the lock is
+  // taken.
   const leftMs = innermost?.checkMs() ?? -1;
   const isHeldHere = leftMs > 0 && wish.timeoutMs !== undefined;
   if (releases > 0 || isHeldHere || !mayEnter()) wish.waiter.told();

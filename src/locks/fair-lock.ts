@@ -33,10 +33,10 @@ export const nonReentrantFairLock: LockKind = {
  * Waits in the lock's queue in Redis. The script that frees the lock grants it to the next waiter in the queue and publishes the grant on a
  * channel of that waiter's client. The waiter enters when the message arrives.
  *
- * A field is queued only once in its life. Otherwise two calls could be in the lock. A message grants the lock to the field. The answer to
- * the call's own attempt overtakes the message, but arrives after its lease has ended. So the call gives the lock back and queues again,
- * and another owner takes the lock. Then the message arrives and lets the call in. For this reason a call that had to give the lock back
- * continues its wait under another field.
+ * A field is queued only once in its life. If it were queued again, two calls could be in the lock, as follows. A message grants the lock
+ * to the field. The answer to the call's own attempt overtakes the message, but arrives after the lease of this attempt has ended. So the
+ * call gives the lock back and queues the field again, and another owner takes the lock. Then the message arrives and lets the call in. For
+ * this reason a call that had to give the lock back continues its wait under another field.
  *
  * The call has a line of its own and is the only one in it.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
@@ -100,7 +100,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     this.wish.waiter.wake();
   }
 
-  /** Enters if the lock was certainly granted to this waiter; if that is not certain without asking Redis, asks. */
+  /** Enters if the lock was certainly granted to this waiter; asks Redis if this is not certain. */
   override taken(): TakenHold | undefined {
     if (!this.#granted || this.wish.waiter.cancelled) return undefined;
     this.#granted = false;

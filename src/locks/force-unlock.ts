@@ -127,7 +127,7 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
  */
 async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
   const { client, key } = lock;
-  // A line that waits behind a hold of its own client may get no message about this release.
+  // Calls that wait behind a hold of their own client may get no message about this release.
   for (const id of lockIds(key)) client.lines.of(id)?.wake();
   let [gone, beforeMs] = [freed, sentMs];
   while (client.threads.stolen(key, gone, beforeMs)) {

@@ -14,8 +14,8 @@ const SHORT_LEASE_MS = 500;
 
 /**
  * Enters a fair lock that another owner's script has granted to this waiter for `grantMs`. The waiter's field is queued only once in its
- * life. At `place.sentAt` it had no grant yet, because Redis answered that question with `queued`. The grant came later, so it is trusted
- * for `grantMs` from then.
+ * life. At `place.sentAt` it had no grant yet, because Redis answered `queued` to the command sent then. The grant came later, so it is
+ * trusted for `grantMs` from `place.sentAt`.
  * @returns undefined if the grant may be over, or cannot be trusted without asking Redis
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
@@ -28,9 +28,9 @@ export function enterByGrant(
   const { client } = lock;
   // If replicas must acknowledge the hold, the waiter asks Redis: only its own command can be acknowledged.
   if (!client.commands.dialect.grants) return undefined;
-  // The connection was lost after that answer: a server that took over may not have the grant.
+  // The connection was lost after the answer `queued`: a server that took over may not have the grant.
   if (client.commands.resets !== place.resets) return undefined;
-  // This client has freed the lock by force after that answer, and the grant may be older than the forced release.
+  // This client has freed the lock by force after the answer `queued`, and the grant may be older than the forced release.
   if (place.sentAt.monotonicMs < stay.inRedis.freedMs) return undefined;
   const { grantMs } = fairTimes;
   const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));

@@ -5,7 +5,7 @@ import { MODE_FIELD } from "../protocol/names.js";
 import { readCounter, readHoldCount } from "../protocol/stored-numbers.js";
 import { look } from "./look.js";
 
-/** A permit of a permit-expirable semaphore that is taken. */
+/** A taken permit of a permit-expirable semaphore. */
 export interface TakenPermit {
   /** Its id as returned by `acquire`: 32 hexadecimal digits. */
   readonly id: string;
@@ -44,21 +44,21 @@ export interface LockState {
   /**
    * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
    * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may briefly list
-   * clients. A dead client stays listed until its turn is skipped, at most ten minutes after the last wait of any client. JVMs and waiters
-   * for other kinds of locks are never listed.
+   * clients. A dead client stays listed until its turn is skipped, but no longer than ten minutes after the last wait of any client. JVMs
+   * and waiters for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
-   * A client is listed once for each number of permits that its calls want, once another client was faster, or once it knows that others
-   * wait. So a client that waits alone is never listed.
+   * A client is listed once for each number of permits that its calls want, but only after another client was faster or it knows that
+   * others wait. So a client that waits alone is never listed.
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   * At least how many processes wait for the release of the lock. Counts the listeners of its channel, which stay some ten seconds after a
-   * wait; or `waitingClients` if they are more, because only the first two of them listen there. Waiters of fair and spin locks are not
-   * counted. In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with
-   * Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
+   * At least this many processes wait for the lock's release. Counts the listeners of its channel, which stay some ten seconds after a
+   * wait; or `waitingClients` if these are more, because only the first two listen there. Waiters of fair and spin locks are not counted.
+   * In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels,
+   * in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
   /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */

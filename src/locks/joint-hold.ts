@@ -90,7 +90,7 @@ export class JointHold {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
     if (leftMs > 0) return leftMs;
-    // Too few holds are left: they were lost, or their owner has released them one by one.
+    // Too few holds are left: the missing ones were lost, or released one by one by their owner.
     if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;
@@ -143,8 +143,8 @@ export class JointHold {
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, a loss by the
-    // clock comes first.
+    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, losses of holds
+    // whose time was over come first.
     const losses = holds
       .flatMap(({ loss, heldMs }) =>
         loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],

@@ -243,7 +243,7 @@ export abstract class JointLock implements Lock {
     return { client: { about: this.#about }, name, kind: kind.name, terms };
   }
 
-  /** For the event, which carries the same error as the caller gets. */
+  /** Makes the caller's error here, so that the event carries the same one. */
   async #takeLease(call: JointCall): Promise<JointLease | undefined> {
     try {
       return this.#leaseOf(await this.take(call), call);

@@ -22,8 +22,8 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   try {
     await release(lock, hold, keepForMs);
   } finally {
-    // `lock-keep` does not look into the queue. This client may still have a place there, from before a hand-over between its calls. If it
-    // stayed there, a release of another client would grant it the lock, and no call would take the lock.
+    // `lock-keep` does not look into the queue. This client may still have a place there, from before a hand-over between its calls. If the
+    // place stayed, a release of another client would grant this client the lock, and no call would take the lock.
     if (lock.queues) leaveQueue(lock);
   }
 }

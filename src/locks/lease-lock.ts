@@ -217,8 +217,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   /**
-   * @param come makes the call's result of its hold, which is undefined if the lock was not acquired in time; runs in the caller's async
-   * context
+   * @param come makes the call's result of the hold (undefined if the lock was not acquired in time); runs in the caller's async context
    */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     const lock = this.#lock;

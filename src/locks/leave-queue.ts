@@ -3,8 +3,8 @@ import type { LockIdentity } from "./lock-kind.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
- * Removes the client from the lock's queue unless one of its calls waits for the lock. If the lock was granted to it just now, it is
- * granted to the next client. The last call may be one of a spin lock, which itself has no place in a queue.
+ * Removes the client from the lock's queue unless one of its calls waits for the lock. If the lock was just granted to this client, the
+ * next client gets it. The call that gives up last may be one of a spin lock, which itself has no place in a queue.
  */
 export function leaveQueue(lock: LockIdentity): void {
   const { client, id, key, kind } = lock;
@@ -23,7 +23,7 @@ export function leaveQueue(lock: LockIdentity): void {
       // A call of this client has the lock: its release must look into the queue, because waiters rely on it.
       if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(id, looks);
     } finally {
-      // A new call may have asked for a place before this command removed the client: it must ask again.
+      // A new call may have asked for a place before this command removed the client: the call must ask again.
       client.lines.of(id)?.wake();
     }
   });

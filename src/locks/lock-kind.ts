@@ -22,11 +22,11 @@ export interface LockKind extends HeldKind {
   /** Whether Redis records each waiter, so that a waiter that gives up must be removed. */
   readonly recordsWaiters: boolean;
   /**
-   * Whether clients that wait for it may have a place in a queue of clients in Redis, which its release looks into. The waiters of a kind
+   * Whether waiting clients may have a place in a queue of clients in Redis, which a release looks into. The waiters of a kind
    * that records each waiter do not use this queue.
    */
   readonly queues: boolean;
-  /** Whether one call of a client may hand it to the next without freeing it. */
+  /** Whether a call may hand the lock to the next call of its client without freeing it. */
   readonly handsOver: boolean;
   /** The longest time until a waiter asks again, in milliseconds, if the client's safety period is longer. */
   readonly asksEachMs?: number;

@@ -41,8 +41,9 @@ export interface Lock<L extends Lease = Lease> {
    * its work may have collided with another owner's. Otherwise resolves with the body's result. If the release fails, the event
    * `holdfast:lease:release-failed` is published.
    *
-   * With `keepForMs`, the lock stays taken for that time after the body, even if the body threw, because its work may be partly done. A
-   * body that calls `lease.unlock()` frees it. If the thread still has another hold, the lock is not kept, and that event is published.
+   * With `keepForMs`, the lock stays taken for that time after the body, even if the body threw, because its work may be partly done. If
+   * the body calls `lease.unlock()`, the lock is freed. If the thread still has another hold, the lock is not kept, and `release-failed` is
+   * published.
    * @throws the errors of `lock`; TypeError, with `keepForMs`, if the lock cannot be kept or the caller already has it: the body does not
    * run
    * @example await lock.using({ waitMs: 5_000 }, (lease) => charge(order, { signal: lease.signal }));

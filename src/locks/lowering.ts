@@ -60,8 +60,8 @@ export function releasesOf(
 }
 
 /**
- * Returns the releases for each try of one command. While a slot moves, a server that has only one of two keys refuses a command on both.
- * So every try after the first declares only the locks' keys.
+ * Returns the releases for each try of one command. While a slot moves, a server refuses a command on two keys if it has only one of the
+ * two. So every try after the first declares only the locks' keys.
  */
 export function sendingsOf(
   { commands }: Pick<Client, "commands">,
@@ -209,10 +209,10 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
       // The client's line gets the new end at once, without waiting for a message. Not for a shared lock, because other clients also decide
       // when it expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
-      // The answer to a repeat does not show whether the TTL is shorter: the first copy has already written it.
+      // The answer to a repeat does not show whether the TTL became shorter: the first copy has already written it.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
-    // If a release did not wait for replicas, they may not have it.
+    // If a release did not wait for replicas, the replicas may lack this release.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });

@@ -11,8 +11,8 @@ export function freeing(lock: LockIdentity): void {
 }
 
 /**
- * The release has freed nothing, or has no answer. If the line ignored a message because it seemed to come from this release, the line asks
- * again.
+ * The release has freed nothing, or has no answer. If a waiting call ignored a message that seemed to come from this release, the
+ * call asks again.
  */
 export function notFreed(lock: LockIdentity): void {
   lineOf(lock)?.notFreed();
@@ -24,7 +24,7 @@ interface FreedAnswer {
 }
 
 /**
- * The lock was freed: the line leaves it to other clients for a while before its head asks. See
+ * The lock was freed: the waiting calls of this client leave it to other clients for a while before one of them asks. See
  * docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?: LookIntoQueue): void {
@@ -41,7 +41,7 @@ export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;
 }
 
-/** The line of this client that a release must notify; undefined if no call waits, or if the line hears all published releases. */
+/** The waiting calls of this client, if a release must notify them: calls that get all published messages need no notice. */
 export function lineOf(lock: LockIdentity): WaitLine | undefined {
   const line = lock.client.lines.of(lock.id);
   return handsOver(lock) || (line?.hasQueue && line.ears !== undefined) ? line : undefined;

@@ -48,8 +48,8 @@ export function reconcile(
 
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until it is released or expires. If a handed-over hold is lost before Redis has its field, all fields of
- * its chain are freed, except when the client closes.
+ * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its
+ * field, all fields of its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -110,14 +110,14 @@ class Reconciler {
   join(stay: Stay, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
-    invariant(!this.#keepsStay || stay === this.#stay, "a record changes its stay during its repair");
+    invariant(!this.#keepsStay || stay === this.#stay, "a stay that is kept open has lost its record");
     this.#stay = stay;
     if (undoing !== undefined) {
       this.#undoes = true;
       this.#goesOn ||= undoing.goesOn === true;
       if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
     }
-    // Without the latest holder's field in Redis, the pause continues: holders of a chain change faster than a failing server may be asked.
+    // While Redis lacks the latest holder's field, the pause goes on: holders of a chain change faster than a failing server may be asked.
     if (!this.#record.isNamed) return;
     this.#failures = 0;
     this.#keepStay();
@@ -202,7 +202,7 @@ class Reconciler {
     });
   }
 
-  /** Releases every field of a chain that its holders have left: Redis has one of them. */
+  /** Releases every field of a chain that its holders have left: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;
@@ -224,7 +224,7 @@ class Reconciler {
     const record = this.#record;
     const stay = this.#stay;
     const lacking = stay.live.filter(({ lacksLease }) => lacksLease);
-    // Without a live hold, everything in Redis is released. A release under way lowers the count itself.
+    // If no hold is live, everything in Redis is released. A release under way lowers the count itself.
     if (stay.live.length === 0 && stay.releases === 0) record.lowers(0);
     for (const hold of lacking) hold.renewing();
     const sent = await sendRelease(this.#lock, stay, { goesOn: this.#goesOn });

@@ -139,11 +139,11 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // The call has asked after it found the outcome unknown, or may still ask.
+  // Although an outcome was unknown, the call has asked since, or may still ask.
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
-  // Without an obstacle, the lock was free, but the answer came too late: the call may ask again at once.
+  // If there is no obstacle, the lock was free, but the answer came too late: the call may ask again at once.
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 

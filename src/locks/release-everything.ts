@@ -18,7 +18,7 @@ export function releaseEverything(client: Client, free: boolean): void {
     const releases = held.get(release) ?? [];
     held.set(release, releases);
     releases.push(...releasesOf({ ...lock, client }, fields, { heldCount: inRedis.highestCount }));
-    // If a release of the stay waits for its turn, it then finds nothing to release, and does not report a loss.
+    // A release of the stay that waits for its turn finds nothing to release after this, and does not report a loss.
     if (free) inRedis.lowers(0);
   }
   if (!free) return;

@@ -22,7 +22,7 @@ export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { stay } = hold;
-    // Redis may keep the field of a lost lease until its TTL ends. Frees it now, so that waiters need not wait for that.
+    // Redis may keep the field of a lost lease until its TTL ends. Removes the field now, so that waiters need not wait so long.
     if (stay.live.length === 0 && stay.inRedis.count > 0) reconcile(lock, stay);
     return Promise.reject(lateRelease(hold));
   }
@@ -190,7 +190,7 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) stay.renewed(sentAt);
     return shortfall === undefined;
   }
-  // If a repeat finds no field, the unanswered first copy has released the hold, and the holds that it kept have expired since.
+  // If a repeat finds no field, the unanswered first copy has released the hold, and the remaining holds have expired since.
   const isOver = keptCount === 0 || stay.live.length === 0;
   // If an earlier copy had kept the key, the key would still be there: so the hold had ended before the release.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;

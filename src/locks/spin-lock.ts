@@ -21,7 +21,7 @@ export function spinLock(backoff: Backoff): LockKind {
 class Spinning extends WaitInLine {
   readonly #backoff: Backoff;
   #nextDelay: () => number;
-  /** Whether the client claims the next grant of the lock: all clients that came before it have had their turn. */
+  /** Whether the client claims the next grant of the lock, because all clients that came before it have had their turn. */
   #claims = false;
 
   constructor(part: Part, backoff: Backoff) {

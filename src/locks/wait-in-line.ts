@@ -19,7 +19,7 @@ export class WaitInLine implements WayOfWaiting {
   protected readonly wish: Wish;
   protected readonly lock: LockIdentity;
   protected readonly part: Part;
-  /** Whether the call may wait in a queue in Redis; it does so once the line can get messages about its turn there. */
+  /** Whether the call may wait in a queue in Redis; it does so once the line can get messages about a turn in that queue. */
   readonly #queues: boolean;
   /** Takes over a lock that is handed to this call; undefined before it first sleeps. */
   #heir: Heir | undefined;
@@ -106,7 +106,7 @@ export class WaitInLine implements WayOfWaiting {
     this.wish.obstacle = { ...sighting, own: this.lock.client.holdsAs(sighting.holder) };
   }
 
-  /** Tells the calls behind this call how it ended. In a shared lock they may also enter; for any other lock they learn the new TTL. */
+  /** Tells the calls behind this call how this call ended. In a shared lock, they may enter now; in any other, they learn the new TTL. */
   leave(byAnswer: boolean): void {
     const { waiter } = this.wish;
     waiter.heir = undefined;

@@ -94,11 +94,11 @@ export class Wish implements Patience {
   isContended = false;
   /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
-  /** Its client's line, if the next question should put the client into the lock's queue. */
+  /** The waiting calls of its client, if the next question should put the client into the lock's queue. */
   queued: WaitLine | undefined;
-  /** The client's place in that queue by the latest answer; undefined for other answers. */
+  /** The client's place in the lock's queue; undefined if the latest answer gives none. */
   waiting: WaitingPlace | undefined;
-  /** The call's own place in the queue of a fair lock by the latest attempt; undefined for other answers. */
+  /** The call's own place in the queue of a fair lock; undefined if the latest attempt gave none. */
   place: FoundPlace | undefined;
 
   constructor({ settings, usualTerms }: Client, options: LockOptions, call: Call) {

@@ -36,7 +36,7 @@ export class Channels {
     return this.#listeners.get(channel)?.size ?? 0;
   }
 
-  /** Returns a function that unsubscribes. Once it is called, no message arrives, not even a message that was published before. */
+  /** Returns a function that unsubscribes. Once it is called, no message arrives, not even one published before. */
   subscribe(channel: string, onMessage: MessageHandler): () => void {
     const listener: StoreListener = { onMessage, listening: true };
     const listeners = this.#listeners.get(channel) ?? new Set();

@@ -18,7 +18,7 @@ const { LUA_TSTRING, LUA_TTABLE } = lua;
 const STACK = 8_000;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Functions that Lua 5.1 defines differently from fengari, which is Lua 5.3. Each gets fengari's version, and may call it. */
+/** Functions that Lua 5.1 defines differently from fengari, which is Lua 5.3. Each gets fengari's function of its name, and may call it. */
 export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
   tonumber: () => (state) => {
     lauxlib.luaL_checkany(state, 1);

@@ -57,7 +57,7 @@ export function readArguments(state: LuaState): string[] | undefined {
   return words;
 }
 
-/** Refuses other numbers: Redis 7.0 writes them by `%.17g`, and later releases in their shortest form. */
+/** Refuses numbers that are not whole: Redis 7.0 writes them by `%.17g`, and later releases in their shortest form. */
 function wholeNumberText(state: LuaState, number: number): string {
   if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
     refuse(state, "passes only whole numbers up to 2^53 to Redis");

@@ -1,8 +1,8 @@
 import type { Attributes } from "@opentelemetry/api";
 
 /**
- * Attributes that many measurements share. Each set is created once, frozen and kept. So are the sets with one more attribute, because to
- * copy attributes takes longer than to record a measurement.
+ * Attributes that many measurements share. Each set is created once, frozen and kept. The sets with one more attribute are kept too:
+ * copying attributes takes longer than recording a measurement.
  */
 export class AttributeSet {
   readonly attributes: Attributes;

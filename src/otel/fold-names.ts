@@ -8,7 +8,7 @@ export interface FoldNamesOptions {
 
 const FOLD_OPTIONS = known<FoldNamesOptions>("option", "foldNames", { max: true });
 const MAX = 200;
-/** The SDK of OpenTelemetry keeps this many series for an instrument. The function remembers the folded form of as many names. */
+/** The SDK of OpenTelemetry keeps this many series for an instrument. The function remembers the folded form of this many names. */
 const MOST = 2_000;
 const OTHER = "other";
 /**
@@ -38,7 +38,7 @@ export function foldNames(options: FoldNamesOptions = {}): (name: string) => str
     values.add(value);
     return value;
   };
-  /** The folded form of each name, which never changes. It is kept because a call asks several times, and searching a name takes long. */
+  /** The folded form of each name, which never changes. It is kept because a call needs it several times, and a search takes long. */
   const folded = new Map<string, string>();
   return (name) => {
     let value = folded.get(name);

@@ -10,7 +10,7 @@ interface HeldBody {
 
 /**
  * The spans of bodies that run, so that they can report the loss of a lease. The losses of a joint lock are reported for each of its locks,
- * and so in no span.
+ * so no span shows them.
  */
 class OpenSpans {
   readonly #spans = new Map<string, Set<Span>>();

@@ -27,7 +27,7 @@ export interface Decision {
   readonly waiting?: number;
 }
 
-/** The answer of such a script: the decision, or the reason why there is none. */
+/** The answer of a script with a {@link Decision}: the decision, or the reason why there is none. */
 export type CountAnswer<Decided extends Decision> =
   | Decided
   | { readonly why: "late" }

@@ -20,7 +20,7 @@ export const fairTimes = {
    * this time.
    */
   grantMs: 4_000,
-  /** How long a waiter counts as alive: four signs of life. */
+  /** How long a waiter counts as alive: long enough for four signs of life. */
   aliveMs: 6_000,
   /** Redisson's fairLockWaitTimeout: the amount that a JVM adds to the scores when it joins, and subtracts when it leaves. */
   waitMs: 300_000,

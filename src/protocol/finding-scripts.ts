@@ -82,7 +82,7 @@ export interface FoundRecord extends Omit<LockRecord, "permits" | "waitingClient
 }
 
 export interface FoundPermits {
-  /** The stored count. Permits with expired leases are not in it. */
+  /** The stored count, which does not include permits with expired leases. */
   readonly count: number;
   /** The leased permits; undefined if there are none. */
   readonly leases?: {

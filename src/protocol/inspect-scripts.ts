@@ -27,7 +27,7 @@ export interface LockRecord {
 }
 
 export interface PermitRecord {
-  /** The stored count. Permits with expired leases are not in it. */
+  /** The stored count, which does not include permits with expired leases. */
   readonly count: number;
   /** The leased permits; undefined if there are none. */
   readonly leases?: {

@@ -35,7 +35,7 @@ interface Resizing extends ToSemaphore {
   readonly total: number;
 }
 
-/** Changes the number of permits of either kind of semaphore if it is still the seen one; see semaphore-resize.lua. */
+/** Changes the number of permits of either kind of semaphore if the number is still the seen one; see semaphore-resize.lua. */
 export const semaphoreResize: Script<
   Resizing,
   CountAnswer<{ readonly status: "set" | "absent" | "changed" }>

@@ -28,7 +28,7 @@ export interface AcquireItem {
 export interface WaitingPlace {
   /** Whether the client is in the queue: then its next release of the lock looks into the queue. */
   readonly stands: boolean;
-  /** Whether the client waits in the queue. If not, it is in the queue only because it has the lock. */
+  /** Whether the client waits. If not, the client is in the queue only because it has the lock. */
   readonly waits: boolean;
   /** How many other clients wait before it, at most 2. */
   readonly ahead: number;

@@ -1,6 +1,6 @@
 /**
  * The messages on Redisson's channels are integers in decimal text. Source: LockPubSub. Any other message makes a JVM's listener throw, so
- * holdfast never publishes one on these channels, and ignores those of other programs.
+ * holdfast never publishes one on these channels, and ignores any that another program publishes.
  */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";

@@ -1,9 +1,9 @@
 import { channelStarts } from "./channel-starts.js";
 
 /**
- * The names of keys and channels, as Redisson (class RedissonObject) derives them from the name of an object after the name mapper.
- * Redisson only tests whether the name contains a brace. Such a name has its own cluster hash tag; any other name becomes the tag. Redisson
- * has no key or channel that is called holdfast's own here.
+ * The names of keys and channels, as Redisson (class RedissonObject) derives them from an object's name to which the name mapper was
+ * applied. Redisson only tests whether the name contains a brace. A name with a brace has its own cluster hash tag; any other name becomes
+ * the tag. Redisson has no key or channel that is called holdfast's own here.
  */
 function prefixed(prefix: string, raw: string): string {
   return raw.includes("{") ? `${prefix}:${raw}` : `${prefix}:{${raw}}`;
@@ -142,5 +142,5 @@ export const NEXT_ENDING = ":next";
  */
 export const nextField = (clientId: string, fieldEnding = ""): string => clientId + NEXT_ENDING + fieldEnding;
 
-/** The suffix of the holder of a write lock. No other holder ends with it. */
+/** The suffix of the holder of a write lock. No other holder has this suffix. */
 export const WRITE_ENDING = ":write";

@@ -163,7 +163,7 @@ export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer
   reply: (answers) => answers.map(renewAnswer),
 });
 
-/** Prolongs leases. The `holder` of such a renewal is the concatenated ids of the permits. See permit-renew.lua. */
+/** Prolongs leases. The `holder` of each renewal is the concatenated ids of the permits. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: scripts.permitRenew,
   replicated: true,

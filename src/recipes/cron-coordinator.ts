@@ -18,9 +18,9 @@ export interface CronCoordinatorOptions {
   /** The prefix of the locks' names, before the name of the task. Default: `cron:`. */
   readonly prefix?: string | undefined;
   /**
-   * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: such a fire is skipped. A
-   * lock is held while the task runs, even while the client closes with `graceMs`. node-cron cannot tell a task that its lock is lost:
-   * `onComplete` then rejects, which node-cron logs. Default: `true`.
+   * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: it is skipped. A lock is
+   * held while the task runs, even while the client closes with `graceMs`. node-cron cannot tell a task that its lock is lost: `onComplete`
+   * then rejects, which node-cron logs. Default: `true`.
    */
   readonly overlap?: boolean | undefined;
 }

@@ -78,7 +78,7 @@ export function beginFire(holdfast: Holdfast, { name, atMs, rememberMs }: Fire):
   return beginOnce(holdfast, name, `:${atMs / 1_000}`, rememberMs + SKEW_MS);
 }
 
-/** The same for anything with a name. */
+/** Like {@link beginFire}, for anything with a name. */
 export function beginOnce(
   holdfast: Holdfast,
   name: string,

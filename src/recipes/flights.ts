@@ -37,7 +37,7 @@ export async function share<V>(
     } catch (error) {
       if (!(error instanceof WaitTimeoutError && error.lockName === name)) throw error;
       const waitedMs = clock.monotonicMs() - startMs;
-      // The time limit of the call that began the flight is over, but perhaps not the time limit of this call.
+      // The time limit of the call that began the flight is over, but this call may have time left.
       if (shared === undefined || waitedMs >= ms) throw new WaitTimeoutError(name, waitedMs, error.obstacle);
     }
   }

@@ -16,7 +16,7 @@ export interface RunOnceOptions extends BusyOptions {
   readonly fireTime?: FireTime | undefined;
   /**
    * For a scheduler that passes the time of its call instead of the scheduled time: rounds `fireTime` down to a multiple of this many
-   * milliseconds, in UTC. A call may be half a second early, or late by nearly the multiple. 60 000 for a schedule of whole minutes, such
+   * milliseconds, in UTC. A call may be half a second early, or late by nearly `gridMs`. 60 000 for a schedule of whole minutes, such
    * as `0 2 * * *`. Whole seconds, at most `rememberMs`. Default: 1 000, for schedulers that pass the scheduled time.
    */
   readonly gridMs?: number | undefined;

@@ -25,7 +25,7 @@ export interface SingleFlightOptions<V> extends BusyOptions {
    * `watchdogMs` of a lock. Default: 2 000.
    */
   readonly ttlMs?: number | undefined;
-  /** Ends the wait of this call with the signal's reason. If the call has begun to make the value, this goes on for the other calls. */
+  /** Ends the wait of this call with the signal's reason. If the call is making the value, it finishes that for the other calls. */
   readonly signal?: AbortSignal | undefined;
   /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;

@@ -10,9 +10,9 @@ export interface Term {
    */
   readonly token: bigint;
   /**
-   * Aborts when the term is lost, and when this process must resign: its own signal aborted, or the client begins to close. In the second
-   * case the office is kept until the body has ended. Read from the term, it is right even after the process was suspended; a signal kept
-   * in a variable aborts when timers run again.
+   * Aborts when the term is lost, and when this process must resign: its own signal aborted, or the client begins to close. If it must
+   * resign, the office is kept until the body has ended. Read from the term, it is right even after the process was suspended; a signal
+   * kept in a variable aborts when timers run again.
    */
   readonly signal: AbortSignal;
   readonly lease: FencedLease;

@@ -21,7 +21,7 @@ export interface ExecutionResult {
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 
-/** Another caller has the resource, or at least one of several, or the lock to extend has ended. Like redlock 5. */
+/** Another caller has a resource of the call, or the lock to extend has ended. Like redlock 5. */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
 

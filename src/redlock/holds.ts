@@ -60,7 +60,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
   const held: Lease[] = [];
   try {
     for (const lock of locks) held.push(await lock.lock(options));
-    // The first leases have waited for the last lease, and may have been lost meanwhile.
+    // The first leases were acquired before the last, and may be lost by now.
     for (const lease of held) lease.assertHeld();
     const { leaseMs } = options;
     if (leaseMs !== undefined) await Promise.all(held.slice(0, -1).map((lease) => lease.extend(leaseMs)));

@@ -37,7 +37,7 @@ export function signalOf(
   const abort = ({ target }: { readonly target: unknown }) => {
     end();
     signal.error = lost((target as AbortSignal).reason);
-    // Without a reason, like redlock: functions that take the signal, such as fetch, then reject with an AbortError.
+    // Aborts without a reason, like redlock: functions that take the signal, such as fetch, then reject with an AbortError.
     controller.abort();
   };
   for (const each of signals) each.addEventListener("abort", abort);

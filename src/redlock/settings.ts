@@ -2,7 +2,7 @@ import { duration } from "../checks.js";
 
 /** The settings of a Redlock, which a single call can override. As in redlock 5, a value that is not a number counts as missing. */
 export interface Settings {
-  /** The share of its duration by which a lock counts as ended earlier. Default: 0.01. */
+  /** A lock counts as ended early, by this share of its duration. Default: 0.01. */
   readonly driftFactor: number;
   /**
    * A call waits for this many pauses of `retryDelay`, and sleeps until a message says that the lock is free. -1: for ever; 0: not at all.
@@ -14,7 +14,7 @@ export interface Settings {
   /** At most this many milliseconds are added to, or taken from, each pause of `retryDelay`. Default: 100. */
   readonly retryJitter: number;
   /**
-   * In milliseconds. `using` refuses a duration that is not at least 100 ms longer. Otherwise the setting has no effect: `using` renews its
+   * In milliseconds. `using` refuses a duration less than 100 ms longer than this. Otherwise the setting has no effect: `using` renews its
    * lock every third of the duration. Default: 500.
    */
   readonly automaticExtensionThreshold: number;

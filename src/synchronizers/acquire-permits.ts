@@ -188,8 +188,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   /**
-   * If all calls of the line have given up meanwhile, the line had left the queue, and this request may have put it back: the line leaves
-   * again. If other calls have joined the line, the line may wait without a place in the queue: the next call asks for one.
+   * If all calls of the line gave up meanwhile, the line left the queue, but this request may have put it back: the line leaves again. If
+   * other calls have joined the line, the line may wait without a place in the queue: the next call asks for one.
    */
   #standsBy({ status, waiting = 0 }: Decided<PermitDecision>, takesNoPlace: boolean): void {
     const { count, line } = this;

@@ -15,8 +15,8 @@ type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "fail
 /**
  * One call for a semaphore or latch. It asks Redis once, or as the head of a line of calls with the same demand. An answer or a wake-up
  * calls the next step directly; only the caller has a promise. The call makes its error and leaves the line only in the `then` of that
- * promise. This code runs in the caller's async context. It also runs after a signal or `close` has cancelled all calls of the line, so
- * that no cancelled call becomes the head and asks.
+ * promise. This code runs in the caller's async context. When a signal or `close` cancels all calls of the line, this code runs only after
+ * all of them are cancelled, so that no cancelled call becomes the head and asks.
  * @see docs/internals/states.md#the-line
  */
 export abstract class CallInLine<T> {
@@ -24,7 +24,7 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** The line in which it waits; undefined if it asks only once. */
   protected line: WaitLine | undefined;
-  /** How many commands that may have had an effect the call has sent. */
+  /** How many commands the call has sent that may have had an effect. */
   attempts = 0;
   /** What ended the wait. */
   waitEndedBy: WaitEnd = "free";
@@ -154,7 +154,7 @@ export abstract class CallInLine<T> {
 
   /**
    * The call's time is up, or it may not wait. It reports an unmet demand only if Redis has refused the call or its line since the call
-   * began. Otherwise it waits for such an answer, one command timeout at most, and then fails.
+   * began. Otherwise it waits for Redis' answer, one command timeout at most, and then fails.
    */
   protected giveUp({ waitsOn = true }: { readonly waitsOn?: boolean } = {}): void {
     const { waiter, line } = this;

@@ -22,15 +22,15 @@ export interface CountDownLatch {
   readonly name: string;
 
   /**
-   * Closes the latch until it has been counted down `count` times, at least once.
+   * Closes the latch until it has been counted down `count` times (1 or more).
    * @returns false if it is already closed; its count stays
    * @example await latch.trySetCount(parts.length);
    */
   trySetCount(count: number): Promise<boolean>;
 
   /**
-   * Counts down by one, and opens the latch at zero; no effect on an open latch. If Redis does not answer or refuses, it is repeated in the
-   * background.
+   * Counts down by one, and opens the latch at zero; no effect on an open latch. If Redis does not answer or refuses, the change is
+   * repeated in the background.
    * @example await latch.countDown();
    */
   countDown(): Promise<void>;

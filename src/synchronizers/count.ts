@@ -49,7 +49,7 @@ interface CountQuestion<Input, Told extends Decision> {
   failed(error: unknown): void;
 }
 
-/** Sends a request until it is answered or its time is up. Whatever happens to the commands, it takes effect once or not at all. */
+/** Sends a request until it is answered or its time is up. Whatever happens to the commands, the request takes effect at most once. */
 export class Deciding<Input, Told extends Decision> implements Command<Input, CountAnswer<Told>> {
   readonly key: string;
   readonly script: Script<Input, CountAnswer<Told>>;

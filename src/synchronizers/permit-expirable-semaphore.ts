@@ -41,7 +41,7 @@ export interface PermitExpirableSemaphore {
   trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
 
   /**
-   * Sets the number of permits, including taken ones. If more are taken, the number of available permits is negative until enough have
+   * Sets the number of permits, including taken ones. If too many are taken, the number of available permits is negative until enough have
    * returned.
    * @example await semaphore.setPermits(10);
    */

@@ -9,9 +9,9 @@ export const ASKS_EACH_MS: number = SAVE_MS / 3;
 
 /**
  * When permits are saved up for one call. Saving comes in turns, so that calls for few permits cannot keep this call waiting for ever. A
- * turn lasts as long as the call had waited before it. The pause after a turn lasts twice as long. In its first half, Redis saves up
- * permits for no call, so that calls for few permits do not wait for ever either. In its second half, other calls for several permits may
- * have a turn.
+ * turn lasts as long as the call had waited before it. The pause after a turn is twice as long as the turn. In the first half of the pause,
+ * Redis saves up permits for no call, so that calls for few permits do not wait for ever either. In the second half, other calls for
+ * several permits may have a turn.
  */
 export class SavingTurns {
   readonly #waiter: Waiter;

@@ -121,7 +121,7 @@ const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false, note: und
 
 type SemaphoreBody<T> = () => T | Promise<T>;
 
-/** A semaphore in Redis. It grants a number of permits. */
+/** A semaphore in Redis. */
 export class CountingSemaphore extends AnySemaphore<number, WaitOptions> implements Semaphore {
   acquire(first?: number | WaitOptions, second?: WaitOptions): Promise<void> {
     return this.take(

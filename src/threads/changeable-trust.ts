@@ -4,7 +4,8 @@ import { leaseEnd, makeTerms } from "./terms.js";
 import { Trust } from "./trust.js";
 
 /**
- * Trust in a lease that a command may change. While the command is under way, and if its outcome is unknown, the shorter lease is trusted.
+ * Trust in a lease that a command may change. While the command is under way, and if its outcome is unknown, the shorter of the old and the
+ * new lease is trusted.
  * @see docs/internals/states.md#extending-a-lease
  */
 export abstract class ChangeableTrust extends Trust {
@@ -60,7 +61,7 @@ export abstract class ChangeableTrust extends Trust {
     this.moved();
   }
 
-  /** Called when it is unknown whether the command has set the lease: the shorter lease is trusted until the lease is written again. */
+  /** It is unknown whether the command has set the lease: the shorter of the two leases is trusted until the lease is written again. */
   notExtended(): void {
     if (this.doubts !== undefined) this.doubts.extensionMs = undefined;
   }

@@ -26,7 +26,7 @@ export class Doubts {
     this.#open = this.#open.filter((other) => other !== doubt);
   }
 
-  /** No doubt may be trusted for longer than this. */
+  /** No doubt may be trusted beyond `end`. */
   cap(end: Instant): void {
     for (const doubt of this.#open) doubt.end = earlier(doubt.end, end);
   }

@@ -41,7 +41,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   readonly token: bigint | undefined;
   /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
-  /** On the monotonic clock: the time until which Redis has the key, if the release keeps it; 0: the release does not keep it. */
+  /** On the monotonic clock: the time until which the release keeps the key in Redis; 0: the release does not keep the key. */
   keptUntilMs = 0;
   /** True once the caller has learned of the loss by trying to release the lease. */
   dismissed = false;

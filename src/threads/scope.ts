@@ -5,7 +5,7 @@ import type { Thread } from "./thread.js";
 /** A running body in a hold. */
 export interface Body {
   readonly lockId: string;
-  /** The current hold. "to come": a joint lock is still acquiring it. */
+  /** The current hold. "to come": a joint lock is still acquiring this hold. */
   readonly find: () => Hold | "to come" | undefined;
   /** Kept alive while the body runs. */
   readonly lease: object;

@@ -40,7 +40,7 @@ export class ServerRecord extends Turns {
   #longestLeaseMs = 0;
   /** On the monotonic clock: after this time Redis can have nothing of the stay. */
   #outlivedMs: number | undefined;
-  /** Whether a late copy may arrive that lowers the count: it would release a hold that was acquired meanwhile. */
+  /** Whether a late copy may arrive that lowers the count: the copy would release a hold that was acquired meanwhile. */
   mayBeLowered = false;
   /** How long the key stays after the last hold is released; 0: the lock is freed. */
   keepForMs = 0;
@@ -111,7 +111,7 @@ export class ServerRecord extends Turns {
     return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
   }
 
-  /** Whether Redis has the latest holder's field. False from a hand-over until an answer shows this, or until that holder has left. */
+  /** Whether Redis has the latest holder's field. False from a hand-over until an answer shows the field, or until this holder has left. */
   get isNamed(): boolean {
     return this.#names === undefined || this.#namesAreLeft;
   }
@@ -214,7 +214,7 @@ export class ServerRecord extends Turns {
     const left = isGone ? 0 : keptCount;
     this.#missed = isShort ? Math.max(this.#highest, this.#missed, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
-    // Only a copy of an acquisition can now bring the field back, and such a field must be freed at once.
+    // Only a copy of an acquisition can now bring the field back, and then the field must be freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;

@@ -45,8 +45,8 @@ export class Stay extends RenewedStay {
   /** Whether a call is acquiring the first hold of the stay. */
   isBeginning = false;
   /**
-   * How that call waits; calls that wait for their turn behind it learn from this whether the lock is taken. Undefined if that call asks
-   * only once.
+   * How the call that acquires the first hold waits; the calls behind it learn from this whether the lock is taken. Undefined if the first
+   * call asks only once.
    */
   waitsBy: Telling | undefined;
   /** How many holds of the stay are being released. */
@@ -62,7 +62,7 @@ export class Stay extends RenewedStay {
   /** The stays of the same joint lease, in any client: the id of one of them stands for all. */
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
-  /** The write stay beside which this read stay began. This stay is one of that stay's `#guests`; the two stays wake each other's lines. */
+  /** The write stay beside which this read stay began. It has this stay in its `#guests`; the two stays wake each other's lines. */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;
   /** The live holds, the outermost first. */

@@ -61,7 +61,7 @@ export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
 
-/** Milliseconds from `at` to that end; negative if the end has passed. */
+/** Milliseconds from `at` to the {@link leaseEnd}; negative if it has passed. */
 export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Instant): number {
   // Adds in the same order as `leaseEnd`, so that both round alike.
   return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);

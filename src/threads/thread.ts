@@ -17,8 +17,8 @@ export class Thread<S extends StayOfThread> {
   }
 
   /**
-   * The stay in which it holds or acquires a lock. Under a chosen id this includes a stay that is still being cleaned up, because the next
-   * one has the same field in Redis.
+   * The stay in which the thread holds or acquires a lock. Under a chosen id, this may be a stay that is still being cleaned up, because
+   * the next stay has the same field in Redis.
    */
   stayIn(lockId: string): S | undefined {
     const stay = this.#latestIn(lockId);

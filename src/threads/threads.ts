@@ -69,7 +69,7 @@ export class Threads {
 
   /**
    * Runs a body in a hold. The lease is kept alive while the body runs.
-   * @param after the code that runs once the scope has ended. Default: none; the call has the outcome of the body
+   * @param after the code that runs once the scope has ended. Without it, the call has the outcome of the body
    */
   runIn<T>(hold: Body, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const found = hold.find();
@@ -77,7 +77,7 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
-  /** Runs a body that has no hold of a lock. When the client closes, it waits for the body. `kept` stays reachable until the body ends. */
+  /** Runs a body that has no hold of a lock. A client that closes waits for the body. `kept` stays reachable until the body ends. */
   runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }

@@ -30,7 +30,7 @@ export abstract class Trust implements Expiring, Forgettable {
   #confirmedAt: Instant;
   /** Answers to commands that were sent up to this time extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
-  /** When the trust in the confirmation ends, if it does not end with the lease. */
+  /** When the trust in the newest confirmation ends; undefined: with the lease. */
   #otherEnd: Instant | undefined;
   /** The time at which the hold ends, however its lease is prolonged. */
   readonly #latest: Instant;
@@ -40,7 +40,7 @@ export abstract class Trust implements Expiring, Forgettable {
   protected doubts: Doubts | undefined;
   /** The state at the latest check of the clocks. */
   #state: HoldState = "held";
-  /** Why it was lost; undefined if it was not. */
+  /** Why the hold was lost; undefined if it is not lost. */
   #loss: LeaseLostError | undefined;
   /** Whether a renewal was sent after the newest confirmation: if the lease ends now, the reason is `unreachable`. */
   #unconfirmed = false;
@@ -211,8 +211,8 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /**
-   * The key has moved to another server. If that server does not confirm the hold until `until`, the hold is lost, and an alarm reports the
-   * loss.
+   * The key has moved to another server. If the new server has not confirmed the hold by `until`, the hold is lost, and an alarm reports
+   * the loss.
    */
   confirmBy(until: Instant): void {
     this.#confirmBy ??= until;

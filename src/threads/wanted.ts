@@ -12,8 +12,8 @@ export interface WantedHold {
   /** 1 for the outermost. */
   readonly slot: number;
   /**
-   * Whether Redis may not have the hold's own lease: a hold that another client granted begins without its own lease, and a copy of an
-   * earlier command may have shortened a lease after it was set.
+   * Whether Redis may not have the hold's own lease: a hold that another client granted begins without its own lease, and a late copy
+   * of an earlier command may have shortened a lease.
    */
   readonly lacksLease: boolean;
 }
@@ -24,7 +24,7 @@ export type Step =
   | { readonly does: "nothing" }
   /** The field of a chain's latest holder must replace the field that Redis has. */
   | { readonly does: "name" }
-  /** The holders of a chain have left. Redis has one of their fields, and all must be freed. */
+  /** The holders of a chain have left. Redis has the field of one of them; the lock must be freed from all. */
   | { readonly does: "free-names" }
   /** The count is lowered to `keptCount`, or written again, with the TTL that the holds need. */
   | ({ readonly does: "release" } & Lowered);

@@ -66,7 +66,7 @@ const TOLERANCE_MS = 500;
  * beats take a while.
  */
 const SAME_LOSS_MS = 2_000;
-/** A client is gone after this many beats. Clients that fall silent within that time fell silent together. */
+/** A client that is silent for this many beats is gone. Clients that fall silent within that time fell silent together. */
 const BEATS = 3;
 
 /** A TTL that has only fallen since the first look. */

@@ -108,7 +108,7 @@ function tellAbout(program: Command, topic: string | undefined, out: Stream): vo
 
 function complain(error: unknown, surroundings: Surroundings, options: OutputOptions): number {
   const output = new Output(surroundings, options);
-  // commander has already printed the error. Its own code for help and the version is 0.
+  // commander has already printed the error. commander's code for help and the version is 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const failure = error instanceof Failure ? error : failureOf(error);
   output.complain(failure.message);

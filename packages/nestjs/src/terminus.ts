@@ -15,7 +15,7 @@ export interface HoldfastHealthOptions {
 
 /**
  * Reports the state of the locks' server to Terminus: `up`; `down` if it does not answer; `degraded` if it answers but its messages do not
- * arrive. In the last state locks work, but waiters wake up late.
+ * arrive. If `degraded`, locks work, but waiters wake up late.
  */
 @Injectable()
 export class HoldfastHealthIndicator {

@@ -15,8 +15,8 @@ const SORT_AGAIN_MS = 10_000;
 
 /**
  * The order of the rows. Numbers change all the time, and a row that moves away under the pointer cannot be clicked. So while the rows are
- * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. Otherwise the remaining rows keep their order
- * for ten seconds.
+ * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. While they are not in use, the remaining rows
+ * keep their order for ten seconds.
  */
 export class Arrangement {
   #placed: readonly Placed[] = [];

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 
-/** The key of the lock in each row. An attribute of the element does not hold it, because keys are long and strangers choose them. */
+/** The key of the lock in each row. It is not an attribute of the element, because keys are long and strangers choose them. */
 const keys = new WeakMap<Element, string>();
 
 /** The `ref` of the button of a row. */

@@ -166,7 +166,7 @@ local function stand_in_queue(fair, holder)
       return answer
     end
   end
-  -- A full server refuses the ZADD unless the script has already written: `push` writes, and otherwise `keep_queue`.
+  -- A full server refuses the ZADD unless the script has already written. If `push` has not written, `keep_queue` does.
   if not is_new and not fair.is_kept then
     keep_queue(fair, now_ms)
     fair.is_kept = true

@@ -1,6 +1,6 @@
 --[[
   fair-refresh: record that waiters in fair queues are alive, and answer their states. A lock that is found free goes to the next
-  waiter: if the TTL of a lock ends, no release passes the lock on.
+  waiter, because no release passes on a lock whose TTL has ended.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count

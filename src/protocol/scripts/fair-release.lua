@@ -1,6 +1,6 @@
 --[[
   fair-release: lower hold counts. A lock with count 0 goes to the next waiter. If a lock that stays held now expires sooner, the next
-  waiter is told to ask. A holder that is still in the queue is removed from it instead. Each lock has its own answer.
+  waiter is told to ask. A holder that is still in the queue is only removed from the queue. Each lock has its own answer.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count

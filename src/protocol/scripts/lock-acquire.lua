@@ -9,7 +9,7 @@
   ARGV[2]      leaseMs      integer > 0, milliseconds
   ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock has its own answer.
                             "together": as 0, but takes all locks or none
-                            "queued": as 0, for one lock that the client waits for; also takes it if it was granted to the client
+                            "queued": as 0, for one lock that the client waits for; also takes the lock if granted to the client
   ARGV[3 + i]  holder       "<client id>:<thread id>"
   ARGV[5]      waitsOn      "queued" only: "1" if the client keeps waiting for its other calls when it gets the lock; "polls" if the
                             client polls, and gets no message about its turn

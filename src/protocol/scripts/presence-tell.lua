@@ -30,7 +30,7 @@ local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 local SHARE_MS, LONGEST_MS = 10, 600000
 -- One call removes at most this many clients that have long been absent, so that no call takes long.
 local MOST_FORGOTTEN = 1000
--- A stored beat that is further ahead was not written by this client, and is replaced.
+-- A stored beat that is at least this far ahead was not written by this client, and is replaced.
 local FAR_AHEAD = 2 ^ 32
 
 local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0

@@ -1,5 +1,5 @@
 --[[
-  semaphore-acquire: take permits of a semaphore, or answer how many are available.
+  semaphore-acquire: take permits of a semaphore, or answer how many are available. A line is a client's calls for one number of permits.
 
   KEYS[1]  permits     string, integer: the available permits
   KEYS[2]  requests    hash, request id -> answer

@@ -8,7 +8,7 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** Closing the client may take this long. To release its locks, the client would wait longer for servers that do not answer. */
+/** Closing the client may take this long. Releasing its locks would take longer if servers do not answer. */
 const CLOSE_WITHIN_MS = 250;
 
 /** A connection to Redis, and a holdfast client on it. The caller must close it. */
@@ -165,7 +165,7 @@ export function tlsOptions({ tls }: ConnectionSettings): object {
   };
 }
 
-/** Keeps the latest error event of ioredis, which gives the reason of a failed connection. The rejection says less. */
+/** Keeps the latest error event of ioredis, which gives the reason of a failed connection. The rejection of `connect` says less. */
 class LatestError {
   error: Error | undefined;
 

@@ -163,7 +163,7 @@ function readInfo(reply: unknown): ReadonlyMap<string, string> {
   );
 }
 
-/** If more servers than these are well and differ in their reports, only one of the reports is shown, as an example. */
+/** If more than this many healthy servers differ in their reports, only one report is shown, as an example. */
 const MOST_WELL = 3;
 
 /** Judges each server, and combines equal findings of several servers. */

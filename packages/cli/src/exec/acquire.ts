@@ -16,7 +16,7 @@ import { pause } from "./process-clock.js";
 const LOOK_MS = 10;
 /** Redis confirms a lease within this time, or the attempt has failed. */
 const CONFIRMED_WITHIN_MS = 3_000;
-/** A call that Redis never answers has failed by then. A longer call has had an answer. */
+/** A call that Redis never answers has failed after this time. A call that takes longer has had an answer. */
 const ANSWERED_MS = 7_000;
 const PAUSE_MS = 500;
 
@@ -41,7 +41,7 @@ export async function acquire(
     signal.throwIfAborted();
     return lease;
   } catch (error) {
-    // A lost lease needs no release. The error that is thrown below says more than an error of this release.
+    // A lost lease needs no release. The error that is thrown below says more than an error of the release would.
     await lease.unlock().catch(() => undefined);
     if (signal.aborted || error instanceof Failure) throw error;
     throw new Failure(exitCodes.unavailable, `lock "${name}" was lost before the command was started`, {
@@ -51,8 +51,8 @@ export async function acquire(
 }
 
 /**
- * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage of up to the TTL, as the
- * hold of a running command would. A longer outage ends both.
+ * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage that is no longer than the
+ * TTL, as the hold of a running command would. A longer outage ends the wait, or the hold.
  */
 async function throughOutages(
   lock: Lock,
@@ -71,7 +71,7 @@ async function throughOutages(
     } catch (error) {
       const nowMs = clock.monotonicMs();
       const isOutage = error instanceof UnavailableError && !lacksRight(error) && !signal.aborted;
-      // A call of this length has had an answer from Redis: the previous outage is over.
+      // A call that took this long has had an answer from Redis: the previous outage is over.
       if (nowMs - askedMs > ANSWERED_MS) outageMs = undefined;
       outageMs ??= nowMs;
       if (!isOutage || nowMs >= untilMs || nowMs - outageMs > ttlMs) throw error;

@@ -88,7 +88,7 @@ export class CommandProcess {
 
 const DIES_WITH_PARENT = ["--pdeathsig", "KILL"] as const;
 
-/** @returns false if there is no setpriv, or if it lacks this option, like that of busybox */
+/** @returns false if there is no setpriv, or if it lacks this option, like the setpriv of busybox */
 export function canDieWithParent(): boolean {
   return spawnSync("setpriv", [...DIES_WITH_PARENT, "--", "true"], { stdio: "ignore" }).status === 0;
 }

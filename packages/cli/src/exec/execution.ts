@@ -32,7 +32,7 @@ export interface ExecutionSurroundings {
 type ExecutionOutcome = Pick<Report, "outcome" | "exitCode" | "reason">;
 
 /**
- * Closing takes at most this long, because the caller waits for the exit code. The second limit is for a Redis that did not answer before.
+ * Closing takes at most this long, because the caller waits for the exit code. The second limit applies if Redis did not answer before.
  */
 const CLOSE_WITHIN_MS = 3_000;
 const CLOSE_UNANSWERED_WITHIN_MS = 250;
@@ -77,7 +77,7 @@ export class Execution {
     const { command, ttlMs } = this.#settings;
     const { group } = this.#connection;
     const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
-    // Sets the watchdog of the client, because that of a single call is rounded.
+    // Sets the watchdog of the client, because the watchdog of a single call is rounded.
     const options = { watchdogMs: ttlMs, presence };
     const connection = await connect(this.#connection, options, this.#signals.ended);
     try {

@@ -30,7 +30,7 @@ export interface Loss {
   readonly reason: LossReason | "unconfirmed" | "lease-ends" | "max-hold-ends";
 }
 
-/** The user limited the lease or the hold: the lease ends then, although Redis answers. */
+/** If the user limited the lease or the hold, the lease ends although Redis answers. */
 export interface Cap {
   readonly reason: "lease-ends" | "max-hold-ends";
   /** The approximate time, on the monotonic clock. */

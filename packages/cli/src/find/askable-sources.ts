@@ -13,7 +13,7 @@ export interface AskableSources {
   readonly sources: readonly LockSource[];
   /** The sources that are not asked, and the missing right: a line for each. */
   readonly missing: readonly string[];
-  /** Reads the locks. If the user may not read presence, it returns them without details about their clients. */
+  /** Reads the locks. If the user may not read presence, the locks come without details about their clients. */
   readonly finder: Finder;
 }
 

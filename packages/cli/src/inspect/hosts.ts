@@ -21,7 +21,7 @@ export function inUrl(host: string): string {
 
 /**
  * The host names that requests for the page may have. A stranger can make the name of a page lead to this machine (DNS rebinding). The
- * browser then takes that page and this one for the same site, but still sends the stranger's name as `Host`.
+ * browser then takes the stranger's page and this page for the same site, but still sends the stranger's name as `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;

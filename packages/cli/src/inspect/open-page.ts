@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** By then a browser has read the file. */
+/** After this time a browser has read the file. */
 const KEPT_MS = 30_000;
 
 /**

@@ -9,7 +9,7 @@ export interface PageOptions {
   readonly hosts: AllowedHosts;
   readonly token: Token;
   readonly mayFree: boolean;
-  /** Whose presence to read. */
+  /** The group whose presence to read. */
   readonly group: string;
   /** Gets a line for each lock that is freed. */
   readonly log: (line: string) => void;

@@ -25,7 +25,7 @@ interface Laid<T> {
 }
 
 const GAP = "  ";
-/** The least width of a cut text while other columns can still shrink, and its least width of all. */
+/** The least width of a cut text: while other columns can still shrink, and when none can. */
 const ENOUGH_COLUMNS = 20;
 const LEAST_COLUMNS = 8;
 

@@ -15,7 +15,7 @@ export async function free(holdfast: Holdfast, state: LockState): Promise<Unlock
   }
 }
 
-/** If a holder is still there, the command may be on its way and free it later: the outcome is unknown. */
+/** If a holder is still there, the command may be on its way and free the lock later: the outcome is unknown. */
 async function afterLostReply(holdfast: Holdfast, state: LockState): Promise<UnlockOutcome> {
   try {
     const now = await holdfast.inspect(state.name);

@@ -1,7 +1,7 @@
 --[[
-  ask-in-queue: how a client that waits for a lock asks for it: it takes the lock if it was granted to it, and stays in the queue until it
-  has the lock. The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client keeps waiting for its other
-  calls when it gets the lock; polls, whether the client polls and gets no message about its turn.
+  ask-in-queue: how a waiting client asks for a lock: the client takes the lock if it was granted to this client, and stays in the queue
+  until it has the lock. The script defines: lock, queue, holder, channel, as lock-acquire; waits_on, whether the client keeps waiting for
+  its other calls when it gets the lock; polls, whether the client polls and gets no message about its turn.
 ]]
 --@include waiting
 --@include publish
@@ -87,8 +87,8 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- The holder's client may have waiting calls of its own: it is told that another client waits now, so that its release looks into the
-  -- queue. A JVM does not listen to such a channel.
+  -- Tells the holder's client, which may have waiting calls of its own, that another client waits now: then its release looks into the
+  -- queue. A JVM does not listen for this message.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end

@@ -117,8 +117,8 @@ local function living_of(fair, now_ms)
   return fair.living
 end
 
--- 1 if a JVM has the lock or is in the queue. With a JVM in it, the queue has more entries than signs of life. A call checks this only
--- once: each waiter of ours that the call adds has one entry and one sign of life. A dead waiter of ours counts as a JVM.
+-- 1 if a JVM has the lock or is in the queue. If a JVM is in the queue, the queue has more entries than signs of life. A call checks this
+-- only once: each waiter of ours that the call adds has one entry and one sign of life. A dead waiter of ours counts as a JVM.
 local function meets_jvm(fair, now_ms)
   if not fair.meets_jvm then
     counts_of(fair)
@@ -176,8 +176,8 @@ local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- The score of a new last waiter. Behind a waiter of ours it is the same score, unless that is low, so that the TTLs of the two keys need
--- not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
+-- The score of a new last waiter. Behind a waiter of ours it is the score of that waiter, unless that score is low, so that the TTLs of the
+-- two keys need not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -186,10 +186,10 @@ local function timeout_at_end(fair, now_ms, times)
   return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
--- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Subtracts its share from the scores behind it:
--- `other` gets the score that it would get if it came now, counted from the score before it, or from now for the head. A JVM that
--- becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM would otherwise be
--- dropped before it hears that it is next.
+-- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Lowers the scores of `other` and of those behind
+-- it: `other` gets the score that it would get if it came now, counted from the score before it, or from now for the head. A JVM that
+-- becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM would otherwise be dropped
+-- before it learns that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then

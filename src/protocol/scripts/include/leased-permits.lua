@@ -65,7 +65,7 @@ local function reclaim(semaphore)
   redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 
--- Records the leases. Returns the server's error if it refuses them, which it does for all permits or for none.
+-- Records the leases. Returns the server's error if the server refuses the leases, which it does for all permits or for none.
 local function lease(semaphore, ids, ends_ms)
   local reply = nil
   for _, id in ipairs(ids) do
@@ -82,8 +82,8 @@ local function prolong(semaphore, ids, ends_ms)
   end
 end
 
--- Gives back permits that have leases. Records the answer with `number`, or else the available number. Returns the answer, and the
--- result of `announce`.
+-- Gives back permits that have leases. Records the answer with `number` if it is given, otherwise with the number of available permits.
+-- Returns the answer, and the result of `announce`.
 local function give_back(semaphore, ids, request, status, number)
   -- This only tests whether the server accepts a removal, before the permits are counted: no permit has an empty id.
   redis.call("ZREM", semaphore.leases, "")

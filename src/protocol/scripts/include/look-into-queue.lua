@@ -94,8 +94,8 @@ local function look_into_queue(is_freed, is_free, has_it)
   elseif place then
     redis.pcall("ZREM", queue, client)
   end
-  -- The first waiting client asks when it is told that the lock is free, and watches a holder that does not look into the queue. If it
-  -- leaves, the new first client must ask instead.
+  -- The first waiting client asks when a message says that the lock is free. It also watches a holder whose release does not look into
+  -- the queue, such as a JVM. If the first waiting client leaves, the next one must do both instead.
   if is_freed then
     return give(is_free) and "given"
   elseif calls or place and place > 0 then

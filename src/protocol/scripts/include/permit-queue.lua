@@ -2,8 +2,8 @@
   permit-queue: the queue of the clients that wait for permits of a semaphore { queue, saved, channel, counts_all, line }: a sorted
   set. A member "<client id>:<permits>" is a line: the calls of one client for that number of permits. Its score is its place, from 1 on.
   Permits are never reserved for a line: a line is told its turn, and then asks. A member "told:<client id>:<permits>" marks a line that was
-  told its turn; its score is the time of that, in negated epoch milliseconds. For TURN_MS after it, later lines leave enough permits for
-  the line.
+  told its turn; its score is the time when it was told, in negated epoch milliseconds. For TURN_MS after that time, later lines leave
+  enough permits for the line.
   If the user has no rights to the key, or the key has another type, the queue counts as empty.
 ]]
 --@include announce

@@ -183,7 +183,7 @@ export const blindSpotDefects: readonly Defect[] = [
   {
     name: "given-back-while-named",
     promise:
-      "If a lost hold is released while its name is being written to Redis, its lock does not stay taken.",
+      "If a lost hold is released while its client writes the holder to Redis, its lock does not stay taken.",
     shows:
       "A lock is handed over; the answer to its naming is late, so that the new hold runs out; its program releases it meanwhile.",
     kinds: ["lock", "non-reentrant"],

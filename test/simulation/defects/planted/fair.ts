@@ -274,7 +274,7 @@ export const fairDefects: readonly Defect[] = [
   },
   {
     name: "granted-past-replicas",
-    promise: "If replicas are required, no call enters by a write that no replica has acknowledged.",
+    promise: "If replicas are required, no call gets a lock by a write that no replica has acknowledged.",
     shows:
       "A fair lock is granted, its master fails before a replica has that, and another enters at the new one.",
     origin: "R5",

@@ -81,7 +81,7 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "guest-of-a-lost-write",
-    promise: "After a write hold is lost, its thread can not read under it.",
+    promise: "After a write hold is lost, its thread can not use it to get the read lock.",
     shows:
       "The write hold of a path is freed by force or runs out, another writes, and the path asks to read.",
     kinds: PAIRS,
@@ -95,7 +95,8 @@ export const readWriteDefects: readonly Defect[] = [
   },
   {
     name: "downgrade-tells-nobody",
-    promise: "Waiting readers enter as soon as a writer has released its write lock and only reads.",
+    promise:
+      "Waiting readers enter as soon as a writer has released its write lock and keeps only the read lock.",
     shows: "A writer releases its write lock and goes on reading, and readers wait elsewhere.",
     origin: "wire-L11",
     kinds: PAIRS,

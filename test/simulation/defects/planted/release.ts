@@ -110,7 +110,8 @@ export const releaseDefects: readonly Defect[] = [
   },
   {
     name: "group-forgets-doubt",
-    promise: "If a group of releases is not answered, each is sent again alone, and none of them is refused.",
+    promise:
+      "If a group of releases gets no answer, the client sends each release again alone, and no release is refused.",
     shows: "A group of releases is carried out, its answer is lost, and each is sent again alone.",
     origin: "B14",
     edits: [

@@ -129,7 +129,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "overtaken-renewal-is-a-loss",
-    promise: "A reader's lease is not lost while it is held in Redis.",
+    promise: "A reader's lease is not reported as lost while Redis has its hold.",
     shows:
       "A reader releases one of two holds while a renewal of both is under way, and the renewal finds one key gone.",
     origin: "B22",

@@ -7,7 +7,7 @@ const TELL = "src/protocol/scripts/include/permit-queue.lua";
 export const waitingPermitDefects: readonly Defect[] = [
   {
     name: "next-line-not-told",
-    promise: "The line behind the lines that were told their turn knows that it is the next.",
+    promise: "When some lines were told their turn, the line behind them is told that it is the next.",
     shows: "A release tells a line its turn while another one waits.",
     kinds: BOTH,
     edits: [
@@ -21,7 +21,7 @@ export const waitingPermitDefects: readonly Defect[] = [
   {
     name: "next-line-not-read",
     promise:
-      "The line behind the lines that were told their turn knows that it is the next, however many they are.",
+      "When any number of lines were told their turn, the line behind them is told that it is the next.",
     shows:
       "Several permits come back at once, and all lines that the script reads first are told their turn.",
     origin: "own-122",
@@ -30,7 +30,8 @@ export const waitingPermitDefects: readonly Defect[] = [
   },
   {
     name: "next-line-not-minded",
-    promise: "The next line asks when the lines before it have not used their turns in time.",
+    promise:
+      "If the lines before the next line do not use their turns in time, the next line asks for its permits.",
     shows: "The line that was told its turn stands still, or is dead, or gives its permits back late.",
     kinds: BOTH,
     edits: [

@@ -55,7 +55,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "given-again-and-again",
-    promise: "Clients outside the queue get their turn, too.",
+    promise: "Clients outside the queue get the lock, too.",
     shows:
       "A client that waits by an answer of before the queue was used hears of releases, and each of them gives the lock away.",
     kinds: KINDS,
@@ -130,7 +130,8 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "has-it-taken-for-waits",
-    promise: "A client that gives the lock away asks on behalf of its own waiting calls.",
+    promise:
+      "If a client gives the lock away while its own calls wait, it asks for the lock again for these calls.",
     shows: "A second call comes between the question of the first and its answer.",
     origin: "the queue of a plain lock",
     kinds: KINDS,

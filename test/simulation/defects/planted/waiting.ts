@@ -200,7 +200,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "stale-ttl-told",
-    promise: "WaitTimeoutError says how long the holder's lease lasts from that moment on.",
+    promise: "WaitTimeoutError says how long the holder's lease still lasts when the error is thrown.",
     shows: "A wait ends long after the lock was last asked for.",
     origin: "own-17",
     edits: [
