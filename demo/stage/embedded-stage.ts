@@ -3,6 +3,7 @@ import { MemoryServer, memoryDriver } from "holdfast/memory";
 import { allKeys, type LockName, newPrefix, requestsKey, stockKey } from "../names.js";
 import type { Stock } from "../tasks/task.js";
 import { EmbeddedWorker } from "./embedded-worker.js";
+import { StageError } from "./failure.js";
 import type { Stage } from "./stage.js";
 import { type ProcessWorker, type Worker, type WorkerName, workerNames } from "./worker.js";
 import { WorkerProcess } from "./worker-process.js";
@@ -16,6 +17,8 @@ export class EmbeddedStage implements Stage {
   readonly #prefix = newPrefix();
   readonly #server = new MemoryServer();
   readonly #workers: Map<WorkerName, EmbeddedWorker>;
+  /** An interrupted scene goes on behind the end of the demo, and may no longer start a process. */
+  #isClosed = false;
   /** Those that stand in the place of a worker of this process, for a scene. */
   readonly #processes = new Map<WorkerName, WorkerProcess>();
   /** Keys that allKeys does not name. */
@@ -50,6 +53,7 @@ export class EmbeddedStage implements Stage {
   }
 
   async process(name: WorkerName): Promise<ProcessWorker> {
+    if (this.#isClosed) throw new StageError("the demo has ended");
     const worker = new WorkerProcess(name);
     this.#processes.set(name, worker);
     await worker.ready({ driver: memoryDriver(this.#server), stock: this.stock, prefix: this.#prefix });
@@ -67,6 +71,7 @@ export class EmbeddedStage implements Stage {
   }
 
   async close(): Promise<number> {
+    this.#isClosed = true;
     await Promise.all([...this.#processes.values()].map((worker) => worker.end()));
     await this.observer.close();
     return Number(this.#server.command("DEL", ...allKeys(this.#prefix), ...this.#others));

@@ -60,6 +60,8 @@ export class RedisStage implements Stage {
 
   async replace(name: WorkerName): Promise<void> {
     await this.#workers.get(name)?.end();
+    // A scene that was interrupted goes on behind the end of the demo: it would leave this process behind.
+    if (this.#closing !== undefined) throw new StageError("the demo has ended");
     const worker = new WorkerProcess(name);
     this.#workers.set(name, worker);
     await worker.ready({ url: this.#url, prefix: this.#prefix });
