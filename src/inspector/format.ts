@@ -33,8 +33,7 @@ export interface LockRow extends Omit<ListedLock, "token"> {
   readonly token: string | null;
   readonly flags: readonly LockFlag[];
   /**
-   * SHA-256, in base64url, of the key and of the holders with their hold counts. `?free` names it, so that it frees only the holders
-   * that were seen.
+   * SHA-256, in base64url, of the key and of the holders with their hold counts. `?free` names it, to free only the holders that were seen.
    */
   readonly seen: string;
 }

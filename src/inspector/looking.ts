@@ -3,7 +3,7 @@ import type { Holdfast, LockState } from "../index.js";
 import { NotLookedAt, NotToBeFreed } from "./denials.js";
 import type { Picture } from "./picture.js";
 
-/** Reads a lock right before it is changed. It reads only listed locks: any other key may not belong to a lock. */
+/** Reads a listed lock right before it is changed. A key that is not listed might not belong to a lock. */
 export async function lookAgain(
   holdfast: Holdfast,
   picture: Picture,

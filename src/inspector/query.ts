@@ -41,7 +41,7 @@ const BESIDE: Readonly<Record<Query["of"], readonly string[]>> = {
 
 /**
  * Reads the query of a URL, the part behind its `?`.
- * @returns undefined if it names an unknown resource
+ * @returns undefined for an unknown resource
  * @throws MalformedQuery
  */
 export function readQuery(search: string): Query | undefined {

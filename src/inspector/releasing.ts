@@ -19,7 +19,7 @@ export interface ReleaseOrder {
 const MOST_IDS = 100;
 const ID = /^[0-9a-f]{32}$/;
 
-/** @returns undefined if it is not a list of ids */
+/** @returns undefined without a list of ids */
 export function permitIdsIn(header: string): readonly string[] | undefined {
   const ids = header.split(",");
   return ids.length <= MOST_IDS && ids.every((id) => ID.test(id)) ? [...new Set(ids)] : undefined;

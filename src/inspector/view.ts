@@ -16,7 +16,7 @@ interface ShownRows {
   readonly clients: readonly ClientRow[];
 }
 
-/** The part of the picture that pages with the same filter and order see, and the part that they were sent. */
+/** What pages with the same filter and order see of the picture, and what they were sent of it. */
 export class View {
   readonly #picture: Picture;
   readonly #fits: (row: LockRow) => boolean;

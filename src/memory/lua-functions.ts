@@ -18,7 +18,7 @@ const { LUA_TSTRING, LUA_TTABLE } = lua;
 const STACK = 8_000;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Functions that Lua 5.1 defines differently from fengari, which is Lua 5.3. Each gets fengari's function of its name, and may call it. */
+/** Functions that Lua 5.1 defines differently from fengari, which is Lua 5.3. Each may call fengari's function of the same name. */
 export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
   tonumber: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
@@ -87,8 +87,8 @@ export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => Stat
 };
 
 /**
- * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right operand,
- * stores its text and returns itself; then it gets its left operand.
+ * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets the right operand,
+ * stores its text and returns itself; then it gets the left operand.
  */
 export function pushJoint(state: LuaState): void {
   let right = "";

@@ -25,8 +25,8 @@ export class AcquireMetrics implements MetricGroupMeter {
   listen(listening: EventListening): void {
     const [all, instruments] = [this.#all, this.#instruments];
     /**
-     * The calls that began since measuring began, each with its series: the end of a call must count down in the series that its beginning
-     * counted up.
+     * The calls that began since measuring began, each with its series: the end of a call must count down the series that the call's
+     * beginning counted up.
      */
     const calls = new Map<AcquireEvent, Series>();
     listening.toTrace(events.acquire, {

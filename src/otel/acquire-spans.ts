@@ -28,8 +28,8 @@ import { tracerOf } from "./tracers.js";
 type Ended = AcquireEvent & { readonly error?: unknown };
 
 /**
- * Makes a span of a call when it has ended, because only then it is known whether the call deserves a span. The span is in the context of
- * the caller, beside the spans of the call's commands.
+ * Makes a span of a call after its end: only then is it known whether the call deserves a span. The span is in the context of the caller,
+ * beside the spans of the call's commands.
  */
 export function traceAcquisitions(
   listening: EventListening,

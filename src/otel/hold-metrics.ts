@@ -54,7 +54,7 @@ export class HoldMetrics implements MetricGroupMeter {
 
   #began(event: AcquireEvent): void {
     const { name, holder } = event;
-    // Plain permits have no holder. The event of a joint lock has no holder either: the end of a hold is reported for each of its locks.
+    // Plain permits have no holder. Events of a joint lock have no holder either: the end of a hold is reported for each member.
     if (event.outcome !== "acquired" || holder === undefined) return;
     this.#live.began({ name, holder }, this.#all.of(event), this.#clock.monotonicMs());
     // Creates the instruments now, so that the meter can ask for the number of holds before the first hold ends.

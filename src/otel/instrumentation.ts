@@ -47,7 +47,7 @@ export class HoldfastInstrumentation implements Disposable {
   }
 
   /**
-   * Begins to listen. Calls and holds that began earlier are not counted, except the ends of holds. Calling it twice is safe.
+   * Begins to listen. Of earlier calls and holds, only the ends of holds are counted. Calling it twice is safe.
    * @example instrumentation.enable();
    */
   enable(): this {

@@ -27,7 +27,7 @@ export class LiveHolds {
     series.active += 1;
   }
 
-  /** Harmless for a hold that was not counted because it began earlier, or belongs to a joint lock. */
+  /** Does nothing for a hold that was not counted: it began earlier, or belongs to a joint lock. */
   ended(hold: EventHold): void {
     const id = idOf(hold);
     const live = this.#live.get(id);

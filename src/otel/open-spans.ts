@@ -9,8 +9,8 @@ interface HeldBody {
 }
 
 /**
- * The spans of bodies that run, so that they can report the loss of a lease. The losses of a joint lock are reported for each of its locks,
- * so no span shows them.
+ * The spans of bodies that run, so that they can report the loss of a lease. A joint lock's losses are reported for each member, so no span
+ * shows them.
  */
 class OpenSpans {
   readonly #spans = new Map<string, Set<Span>>();

@@ -37,13 +37,13 @@ export async function share<V>(
     } catch (error) {
       if (!(error instanceof WaitTimeoutError && error.lockName === name)) throw error;
       const waitedMs = clock.monotonicMs() - startMs;
-      // The time limit of the call that began the flight is over, but this call may have time left.
+      // The call that began to make the value has no time left, but this call may have.
       if (shared === undefined || waitedMs >= ms) throw new WaitTimeoutError(name, waitedMs, error.obstacle);
     }
   }
 }
 
-/** @throws WaitTimeoutError when it takes longer; the reason of the signal */
+/** @throws WaitTimeoutError if the value comes later; the reason of the signal */
 async function within<V>(flight: Promise<V>, { name, ms, signal, clock }: FlightPatience): Promise<V> {
   const landed = new AbortController();
   const ends = either(signal, landed.signal);

@@ -15,7 +15,7 @@ export interface LeaderOptions {
   readonly ttlMs?: number | undefined;
   /** How long this process waits before it stands again, after a term or when Redis did not answer, in milliseconds. Default: 1 000. */
   readonly pauseMs?: number | undefined;
-  /** Resigns, and ends the call: the signal of a running term aborts with its reason. */
+  /** Resigns, and ends the call: a running term's signal aborts with the same reason. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Gets the error that ended a term, or that kept this process from standing for election: for example an outage of Redis, or a lost

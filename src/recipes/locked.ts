@@ -32,7 +32,7 @@ const OPTIONS = known<LockedOptions>("option", "locked", {
 });
 
 /**
- * Runs an asynchronous method under a lock, as `using` of the lock does: nested calls enter it once more. With `onBusy: "skip"` the method
+ * Runs an asynchronous method under a lock, as `using` does: nested calls enter the lock once more. With `onBusy: "skip"` the method
  * resolves with undefined if it was not run.
  *
  * @example

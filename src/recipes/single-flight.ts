@@ -13,7 +13,7 @@ export interface SingleFlightOptions<V> extends BusyOptions {
    * lost, so that another caller may begin.
    */
   readonly load: (lease: Lease) => V | Promise<V>;
-  /** Stores the value for the others, under the lock. */
+  /** Stores the value for all calls, under the lock. */
   readonly write: (value: V) => unknown;
   /**
    * How long to wait, in milliseconds, for a value that another caller makes, until the call rejects with a WaitTimeoutError. Default: 5
@@ -21,11 +21,11 @@ export interface SingleFlightOptions<V> extends BusyOptions {
    */
   readonly waitMs?: number | undefined;
   /**
-   * How long the others wait for a maker that has died, in milliseconds, until one of them takes over; a watchdog's lease, like
-   * `watchdogMs` of a lock. Default: 2 000.
+   * How long other calls wait, in milliseconds, if the process that makes the value dies; a watchdog's lease, like `watchdogMs` of a lock.
+   * Default: 2 000.
    */
   readonly ttlMs?: number | undefined;
-  /** Ends the wait of this call with the signal's reason. If the call is making the value, it finishes that for the other calls. */
+  /** Ends the wait of this call with the signal's reason. A value that the call is making is still made, for the other calls. */
   readonly signal?: AbortSignal | undefined;
   /** Time; a fake clock for tests. Default: the clock of the process. */
   readonly clock?: Clock | undefined;
@@ -42,12 +42,12 @@ const OPTIONS = known<SingleFlightOptions<unknown>>("option", "singleFlight", {
   clock: true,
 });
 const WAIT_MS = 5_000;
-/** Leaves time for the calls that wait for a maker that dies. */
+/** Short: if the process that makes a value dies, calls that wait still have time. */
 const TTL_MS = 2_000;
 
 /**
  * Reads a value, and makes it if there is none: one caller at a time in all processes. The calls of one process share one wait, and its
- * result or error. If the call that makes it dies, one of the others takes over.
+ * result or error. If the process that makes the value dies, another takes over.
  *
  * @example
  * const user = await singleFlight(holdfast, `user:${id}`, {

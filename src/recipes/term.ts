@@ -10,9 +10,9 @@ export interface Term {
    */
   readonly token: bigint;
   /**
-   * Aborts when the term is lost, and when this process must resign: its own signal aborted, or the client begins to close. If it must
-   * resign, the office is kept until the body has ended. Read from the term, it is right even after the process was suspended; a signal
-   * kept in a variable aborts when timers run again.
+   * Aborts when the term is lost, or when the process must resign: the option `signal` aborted, or the client begins to close. A process
+   * that must resign keeps the office until the body has ended. `term.signal` is right even after the process was suspended; a signal kept
+   * in a variable aborts when timers run again.
    */
   readonly signal: AbortSignal;
   readonly lease: FencedLease;
@@ -35,7 +35,7 @@ export async function runTerm(
       token: lease.token,
       lease,
       get signal() {
-        // Reading it compares the clocks: if the lease is over, its signal aborts, and so does the signal of the term.
+        // `lease.signal` compares the clocks: if the lease is over, the signals of the lease and of the term abort.
         void lease.signal;
         return signal;
       },
@@ -54,7 +54,7 @@ export async function runTerm(
 export function comesOf(error: unknown, signal: AbortSignal): boolean {
   const reason = reasonOf(signal);
   if (error === reason || (error as { readonly cause?: unknown } | null)?.cause === reason) return true;
-  // Each call gets its own error.
+  // Each call on a lost lease gets its own error.
   return (
     reason instanceof LeaseLostError && error instanceof LeaseLostError && error.holder === reason.holder
   );

@@ -4,7 +4,7 @@ import { type IoredisClient, type IoredisCluster, ioredisDriver } from "../drive
 import { type NodeRedisCluster, type NodeRedisServer, nodeRedisDriver } from "../driver/node-redis/index.js";
 import { Holdfast, type Lease } from "../index.js";
 
-/** One server, or cluster, or its Sentinels: a client of ioredis or node-redis, a driver, or a Holdfast. */
+/** One server, its Sentinels, or a cluster: a client of ioredis or node-redis, a driver, or a Holdfast. */
 export type RedlockClient =
   | IoredisClient
   | IoredisCluster
@@ -30,7 +30,7 @@ interface Prefixing {
     connect(): Promise<unknown>;
     disconnect(): void;
   };
-  /** Only a cluster has it. */
+  /** Only clusters have it. */
   nodes?(): unknown;
 }
 
@@ -54,8 +54,8 @@ export interface RedlockMember {
 }
 
 /**
- * How long to wait for each of several servers. Redlock waits for as long as its clients do, so an absent server delays each acquisition by
- * that time.
+ * How long to wait for each of several servers. The real redlock waits for as long as its Redis clients do: there an absent server delays
+ * each acquisition by that time.
  */
 const MEMBER_TIMEOUT_MS = 200;
 
@@ -116,8 +116,8 @@ function opened(client: Exclude<RedlockClient, Holdfast>): Opened {
 }
 
 /**
- * ioredis puts the prefix before keys, but not before channels. So holdfast uses a connection without the prefix, and puts it before the
- * names itself.
+ * ioredis puts the prefix before keys, but not before channels. So holdfast uses a connection without the prefix, and itself puts the
+ * prefix before the names.
  */
 function withoutPrefix(client: Prefixing): Opened {
   const hasEnded = client.status === "end";

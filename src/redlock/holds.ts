@@ -122,7 +122,7 @@ export async function giveBackOf(
   );
 }
 
-/** Frees a lock if its holder is exactly that call. @throws as `inspect` and `forceUnlock` of a client */
+/** Frees a lock if its only holder is one of these holders. @throws as `inspect` and `forceUnlock` of a client */
 async function freeFrom(
   holders: readonly string[],
   name: string,

@@ -9,13 +9,16 @@ export interface Settings {
    * Default: 10.
    */
   readonly retryCount: number;
-  /** In milliseconds. While a real redlock has the lock, it is requested again at this interval, because redlock sends no message at its release. Default: 200. */
+  /**
+   * In milliseconds. While a real redlock has the lock, calls request it again at this interval, because redlock sends no message at a
+   * release. Default: 200.
+   */
   readonly retryDelay: number;
   /** At most this many milliseconds are added to, or taken from, each pause of `retryDelay`. Default: 100. */
   readonly retryJitter: number;
   /**
-   * In milliseconds. `using` refuses a duration less than 100 ms longer than this. Otherwise the setting has no effect: `using` renews its
-   * lock every third of the duration. Default: 500.
+   * In milliseconds. `using` refuses a duration below this value plus 100 ms. Otherwise the setting has no effect: `using` renews its lock
+   * every third of the duration. Default: 500.
    */
   readonly automaticExtensionThreshold: number;
   /**

@@ -26,7 +26,7 @@ export class Votes {
     this.#resources = resources;
   }
 
-  /** One operation. It is not retried. */
+  /** Always one attempt: an operation is not retried. */
   get attempts(): readonly Promise<ExecutionStats>[] {
     const membershipSize = this.#members.length;
     const stats = {
@@ -79,7 +79,7 @@ export class Votes {
     return true;
   }
 
-  /** The lock to extend has ended. If the key is gone from Redis, redlock reports it as locked, too. */
+  /** The lock to extend has ended. Like redlock, reports a key that is gone from Redis as locked. */
   lose(error: unknown): void {
     const isGone = error instanceof LeaseLostError && ["stolen", "expired"].includes(error.reason);
     const cause = isGone || error instanceof NotHeldError ? this.#locked(error) : error;

@@ -52,7 +52,7 @@ const RENEWALS_A_LEASE = 3;
 const LATE_MS = 1_000;
 
 /**
- * How long a TTL must fall from its first value until it is sure that no watchdog renews it.
+ * How long a TTL must fall from its first value to prove that no watchdog renews the lock.
  * @param ttlMs the first value. A watchdog's lease is at least that long, and its next renewal is due within a third of the lease
  * @example staleAfterMs(30_000); // 11000
  */

@@ -29,7 +29,7 @@ const SHARE = 0.1;
 
 /**
  * Repeatedly reads the locks that are held or waited for, and reports the changes. A lock that is taken and freed between two looks is not
- * seen. It sends nothing more once the loop over it has ended.
+ * seen. Sends nothing more once the loop has ended.
  * @throws TypeError, RangeError at once; in the loop, the errors of `locks` and `fleet`
  * @example
  * for await (const { changes } of watchLocks(holdfast, { match: "order:*", signal }))

@@ -90,7 +90,7 @@ export class Output {
     this.#err.write(`holdfast: ${plain(text)} `);
   }
 
-  /** Prints an error. It may contain text of strangers: names, and answers of Redis. */
+  /** Prints an error. The text may come from strangers: names, and answers of Redis. */
   complain(text: string): void {
     const { isTTY, columns } = this.#err;
     const lines = `holdfast: ${text}`.split("\n").map(plain);

@@ -5,7 +5,7 @@ import { type Driver, ServerReplyError } from "holdfast";
 /** Named like a lock's channel, because users of Redis often have rights for such channels only. */
 const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 
-/** Checks whether messages arrive, which wake the waiters of a lock. */
+/** Checks whether the messages that wake a lock's waiters arrive. */
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;

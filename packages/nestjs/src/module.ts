@@ -68,7 +68,7 @@ function messagesOf(options: HoldfastModuleOptions): Messages | null {
   return new Messages(driver, { sharded: "pubSub" in options && options.pubSub === "sharded" });
 }
 
-/** Nest would give some classes one of the clients, and some classes another, depending on the order in which it finds the modules. */
+/** Of two clients with one name Nest would inject either, depending on the order in which it finds the modules. */
 function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
   const token = lifeToken(name);
   const having = [...modules.values()].filter(({ providers }) => providers.has(token));

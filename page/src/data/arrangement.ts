@@ -15,8 +15,8 @@ const SORT_AGAIN_MS = 10_000;
 
 /**
  * The order of the rows. Numbers change all the time, and a row that moves away under the pointer cannot be clicked. So while the rows are
- * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. While they are not in use, the remaining rows
- * keep their order for ten seconds.
+ * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. While the rows are not in use, those that
+ * remain keep their order for ten seconds.
  */
 export class Arrangement {
   #placed: readonly Placed[] = [];
@@ -81,7 +81,7 @@ function orderOf(by: SortBy): Order {
   return (a, b) => waitingFor(b.row) - waitingFor(a.row) || byAge(a, b);
 }
 
-/** The time since when the lock has been held, on the clock of the page; locks of unknown age come last. */
+/** The time when the oldest hold of the lock began, on the clock of the page; locks of unknown age come last. */
 function startOf({ row, toldMs }: SeenLock): number {
   return toldMs - (ageOf(row) ?? -1e12);
 }

@@ -4,8 +4,8 @@ import { encoded } from "./encoded.js";
 export type LinkFields = Readonly<Record<string, string | number | null | undefined>>;
 
 /**
- * The address that a template of `links` makes, each value encoded; undefined if a value is missing, or if the result is not an address of
- * the web: a label must not become a script.
+ * The address that a template of `links` makes, with each value encoded. Undefined if a value is missing. Also undefined if the result is
+ * not an address of the web, because a label must not become a script.
  */
 export function linkOf(template: string | null, fields: LinkFields): string | undefined {
   if (template === null) return undefined;

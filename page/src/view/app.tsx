@@ -178,7 +178,7 @@ function useRoute(requests: Requests, feed: Feed) {
 
 const TYPING_MS = 400;
 
-/** Here the page filters the locks that it has. If there are more, the server searches for matches. */
+/** The page itself filters the locks that it has. If the server has more locks, the server searches for matches. */
 function useServerFilter(view: View, route: Route, feed: Feed): void {
   const wasAsked = useRef(false);
   const wanted = wantedOf(route);

@@ -57,7 +57,7 @@ export function Header({ view, route, unseen, openHelp }: HeaderProps) {
   );
 }
 
-/** A button calls this, not a link: the fragment of the address is the route. */
+/** A button calls this. A link can not do it, because the fragment of the address is the route. */
 function skip(): void {
   document.getElementById("content")?.focus();
 }
@@ -114,7 +114,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   );
 }
 
-/** A bar at the bottom of the window. It tells the style its height, so that everything else ends above the bar. */
+/** A bar at the bottom of the window. The style learns the height of the bar, so that everything else ends above the bar. */
 function Bar({ children }: { readonly children: ComponentChildren }) {
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

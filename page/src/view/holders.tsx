@@ -10,7 +10,7 @@ import { endOf, PermitList } from "./permits.js";
 import { type PermitsOut, ReleaseDialog } from "./release-dialog.js";
 import { Age, Ticking } from "./ticking.js";
 
-/** The most entries in the list of holders, and in that of waiting calls. */
+/** The most entries in the list of holders, and in the list of waiting calls. */
 export const MOST_LISTED = 50;
 
 interface HoldersProps {

@@ -102,8 +102,8 @@ function canBeFreed({ kind, holders }: LockRow): boolean {
 type Told = LockDetail & { readonly seen: SeenLock | undefined };
 
 /**
- * Reads the details again whenever the feed has a new state of the lock. If the feed does not have the lock, reads them with each message
- * of the feed.
+ * Reads the details again whenever the feed has a new state of the lock. If the feed does not have the lock, reads the details with each
+ * message of the feed.
  */
 function useDetail(view: View, key: string) {
   const { requests } = usePage();

@@ -19,11 +19,11 @@ export interface LockRowProps {
   readonly steps: Steps | undefined;
   readonly isFreed: boolean;
   readonly isOpen: boolean;
-  /** Whether the Tab key leads to this row. It leads to one row only. */
+  /** Whether this is the only row that the Tab key leads to. */
   readonly hasTab: boolean;
 }
 
-/** A lock in the table. Its name is the button that opens it; the pointer may hit the row anywhere. */
+/** A lock in the table. The name is the button that opens the lock; the pointer may hit the row anywhere. */
 export const LockTableRow = memo(function LockTableRow({
   lock,
   steps,

@@ -154,7 +154,7 @@ function Toolbar({ view, route, setRoute, found }: LocksScreenProps & { readonly
   );
 }
 
-/** One line. Without it, people would believe that the page shows all locks. */
+/** One line. Without this line, people would believe that the page shows all locks. */
 function Blind({ view }: { readonly view: View }) {
   const words = useWords();
   const { unknown, jvms } = view.totals;

@@ -16,7 +16,7 @@ export function programName({ id, app, host }: Program): string {
   return shown(host === null ? app : `${app}@${host}`);
 }
 
-/** The name without presence: `JVM 4e7e0b1c:57`. */
+/** The name of a holder. Without presence: `JVM 4e7e0b1c:57`. */
 export function holderName(words: Words, { client, holder, by }: Holder): string {
   if (client !== null) return programName(client);
   const name = shown(shortHolder(holder));
@@ -24,7 +24,7 @@ export function holderName(words: Words, { client, holder, by }: Holder): string
   return by === "other" ? words.otherHolder(name) : name;
 }
 
-/** With all details that distinguish it from others: `api@web-7, pid 3121, thread 4`. */
+/** The name with all details that distinguish the holder from other holders: `api@web-7, pid 3121, thread 4`. */
 export function fullHolderName(words: Words, holder: Holder): string {
   const { client } = holder;
   if (client === null) return holderName(words, holder);

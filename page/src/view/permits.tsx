@@ -5,7 +5,7 @@ import { useWords } from "./page-context.js";
 import type { PermitsOut } from "./release-dialog.js";
 import { Ticking } from "./ticking.js";
 
-/** The available and the total number of permits; undefined for a lock, or if they are unknown. */
+/** How many permits are taken, and how many are available. Undefined for a lock, and for unknown numbers. */
 export function numbersOf(words: Words, { kind, available, takenCount }: LockRow): string | undefined {
   if (available === undefined) return undefined;
   if (kind === "count-down-latch") return words.toCountDown(countText(words, available));

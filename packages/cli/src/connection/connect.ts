@@ -8,7 +8,7 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** Closing the client may take this long. Releasing its locks would take longer if servers do not answer. */
+/** Closing the client may take this long. If servers do not answer, the release of its locks takes longer, and is not awaited. */
 const CLOSE_WITHIN_MS = 250;
 
 /** A connection to Redis, and a holdfast client on it. The caller must close it. */
@@ -17,7 +17,7 @@ export interface Connection {
   readonly holdfast: Holdfast;
   /** The server's name as text for people, without a login. */
   readonly place: string;
-  /** Closes both. Never rejects. */
+  /** Closes the client and the connection. Never rejects. */
   close(): Promise<void>;
 }
 

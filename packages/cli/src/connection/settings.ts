@@ -27,7 +27,7 @@ export interface TlsFiles {
   readonly isUnverified: boolean;
 }
 
-/** The options as commander reads them. Each has an environment variable. The command line has priority over it. */
+/** The options as commander reads them. Each option has an environment variable. The command line has priority over the variable. */
 export interface ConnectionOptions {
   readonly url?: string;
   readonly user?: string;

@@ -19,7 +19,7 @@ export interface Finding {
 /** Checks one thing that locks depend on. */
 export interface Check {
   readonly id: string;
-  /** Why there is nothing to check here; undefined if there is. Default: there is. */
+  /** Why there is nothing to check here; undefined if the check must run. Default: it must run. */
   moot?(scene: Scene): string | undefined;
   /** @throws NotAllowed and NotKnown, which mean that the check was not possible; any other error is a failure */
   look(scene: Scene): Promise<readonly Finding[]>;

@@ -6,7 +6,8 @@ import { join } from "node:path";
 const ABOVE = ["..", "..", ".."];
 
 /**
- * The path of a page of holdfast's documents on this machine, in the installed package; the page's name if they are not installed.
+ * The path of a page of holdfast's documents on this machine, in the installed package. If the documents are not installed, the name of the
+ * page.
  * @param page for example `docs/guide/servers.md#managed-services`
  */
 export function docPage(page: string, root: string | undefined = packageRoot()): string {

@@ -4,7 +4,7 @@ export interface Right {
   readonly name: string;
   /**
    * A call that tests whether the command is allowed. It changes only the key of the check. Undefined if the test would change the
-   * connection: `messages` subscribes.
+   * connection; the check `messages` tests subscriptions.
    */
   readonly call?: readonly string[];
   /** `cluster`: needed only in a cluster. `less`: locks work without it, but with a drawback, which `without` names. */
@@ -17,7 +17,7 @@ export const KEY = "KEY";
 export const CHANNEL = "CHANNEL";
 
 const NO_SCRIPT = "0".repeat(40);
-/** If `DEL` is not allowed, the remaining key ends by itself. */
+/** If `DEL` is not allowed, the remaining key ends by itself after this time. */
 const ENDS_MS = "60000";
 
 const on = (command: string, ...args: string[]): Right => ({

@@ -16,7 +16,7 @@ const RENEWED_AFTER_MS = 400;
 /** A trial sends several commands one after the other, and the library retries each for its `commandTimeoutMs`. */
 const TRIAL_WITHIN_MS = 15_000;
 const REMOVED_WITHIN_MS = 5_000;
-/** A semaphore ends by itself if the check is killed. Keys that this user may not delete also end by themselves. */
+/** If the check is killed, a semaphore ends by itself after this time. So do keys that this user may not delete. */
 const COUNT_MS = 60_000;
 
 /** Together the trials run every script of the library, so a missing right makes a trial fail. */
@@ -83,7 +83,7 @@ export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
 /** The number of trials. */
 export const trialCount: number = trials.length;
 
-/** Deletes each key by its own command, because in a cluster they may have several slots. Keys that may not be deleted get a TTL. */
+/** Deletes each key by its own command, because in a cluster the keys may be in several slots. Keys that may not be deleted get a TTL. */
 export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly string[]): Promise<void> {
   const bounded = (work: Promise<number>) => within(REMOVED_WITHIN_MS, work);
   // The token of a fenced lock has no TTL.

@@ -21,7 +21,7 @@ const ANSWERED_MS = 7_000;
 const PAUSE_MS = 500;
 
 /**
- * Acquires the lock, and waits until it is trusted for long enough that the command need not be stopped at once.
+ * Acquires the lock, and waits until the lock can be trusted for so long that the command need not be stopped at once.
  * @param tell prints the reason of a delay
  * @returns null if the lock was not acquired in time
  * @throws the signal's reason; Failure when the lock was lost again meanwhile; errors of holdfast
@@ -81,7 +81,7 @@ async function throughOutages(
   }
 }
 
-/** A fair lock that a message has granted is trusted for only a few seconds, until Redis has its full lease. */
+/** A fair lock that a message has granted is trusted for only a few seconds, until Redis has stored the full lease. */
 async function untilTrusted(
   lease: Lease,
   { name, killAfterMs, lastMs }: ExecSettings,

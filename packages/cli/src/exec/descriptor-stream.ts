@@ -6,8 +6,8 @@ const MOST_TEXTS = 100;
 const RETRY_MS = 20;
 
 /**
- * Writes to a descriptor without blocking the event loop. The command shares stderr with holdfast and may have made it blocking: a full
- * pipe would delay the timers that end the command in time.
+ * Writes to a descriptor without blocking the event loop. The command shares stderr with holdfast and may have made stderr blocking: a full
+ * pipe would then delay the timers that end the command in time.
  */
 export class DescriptorStream implements Stream {
   readonly #descriptor: number;

@@ -90,7 +90,7 @@ const DEFAULT_KILL_AFTER_MS = 10_000;
 const KILL_AFTER_SHARE = 1 / 3;
 const LAST_SHARE = 0.05;
 const SHORTEST_LAST_MS = 250;
-/** Of a fixed lease that is longer than this, 5 % of this is taken: 5 % of a long lease would be hours. */
+/** A longer fixed lease counts as this long when its 5 % are calculated: 5 % of a long lease would be hours. */
 const LONGEST_MEASURE_MS = 30_000;
 const LONGEST_NOTE = 200;
 const REPORT_EVERY_MS = 10_000;

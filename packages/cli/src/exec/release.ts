@@ -2,7 +2,7 @@ import { type Clock, type Lease, NotHeldError } from "holdfast";
 import type { KindOfLock } from "./exec-options.js";
 import { pause } from "./process-clock.js";
 
-/** The outcome of a release: `left` to its lease, no longer held, or not carried out. */
+/** The outcome of a release. `left`: the lock ends with its lease. `lost`: the lock was no longer held. `failed`: the release failed. */
 export type Released = "released" | "left" | { readonly lost: string } | { readonly failed: string };
 
 /** Whether a lock of a kind can stay taken after its release. */

@@ -10,7 +10,7 @@ export interface Report {
    * - `conflict`: the lock was not acquired in time.
    * - `cancelled`: a signal ended the wait.
    * - `not-started`: the command was not found, or can not be executed.
-   * - `failed`: Redis could not be reached or refused, or there is a bug.
+   * - `failed`: Redis could not be reached, or has refused a command, or there is a bug.
    */
   readonly outcome: "exited" | "lost" | "conflict" | "cancelled" | "not-started" | "failed";
   readonly exitCode: number;

@@ -7,7 +7,7 @@ import { type Cap, Guard, type Loss } from "./guard.js";
 import { endingSignals, isPassedOn, onSignals, type SignalRoute, stoppingSignals } from "./signals.js";
 import { Suspension } from "./suspension.js";
 
-/** The outcome of a command: how it ended, and whether the lock was lost before its whole group was gone. */
+/** The outcome of a command: how the command ended, and whether the lock was lost before the command's whole group was gone. */
 export interface Course {
   readonly ending: Ending;
   readonly loss: Loss | undefined;
@@ -17,8 +17,8 @@ export interface Course {
 
 /**
  * Runs a command, and passes signals on to it.
- * @param env its environment
- * @returns when none of its processes is left @throws Failure if it cannot be started
+ * @param env the environment of the command
+ * @returns when no process of the command is left @throws Failure if the command cannot be started
  */
 export async function runCommand(
   lease: Lease | FencedLease,

@@ -25,7 +25,7 @@ export class Suspension {
   async #suspend(): Promise<void> {
     const command = this.#command;
     this.#isUnderWay = true;
-    // Ctrl-Z sent SIGTSTP to the command too, because it is on the same terminal. It may tidy up before it stops itself.
+    // Ctrl-Z sent SIGTSTP to the command too, because it is on the same terminal. The command may tidy up before it stops itself.
     if (!command.isGroup) {
       const untilMs = this.#clock.monotonicMs() + STOPS_WITHIN_MS;
       while (command.isStopped !== true && this.#clock.monotonicMs() < untilMs)

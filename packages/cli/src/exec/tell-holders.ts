@@ -30,7 +30,7 @@ export function holdersIn(state: LockState, fleet: Fleet, ownId: string): string
 
 function tellOne(holder: ListedHolder): string {
   const { client, sinceMs, note } = holder;
-  // The note that `exec` writes by itself is the name of its program.
+  // Unless a note is given, `exec` writes the name of the program as the note.
   const noted = note === null || note === client?.app ? "" : ` ("${note}")`;
   const since = sinceMs === null ? "" : ` since ${tellDuration(sinceMs)}`;
   return `${tellHolder(holder)}${since}${noted}`;

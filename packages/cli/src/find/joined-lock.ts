@@ -53,7 +53,7 @@ function refOf({ id, app, host, pid, state, lastSeenMs, labels }: ClientPresence
   return { id, app, host, pid, state, lastSeenMs, labels };
 }
 
-/** @param told the kind, as a client names it */
+/** @param told the kind that a client reports */
 function kindOf(stored: LockState["kind"], told: string | undefined): ListedLock["kind"] {
   if (stored === "semaphore-or-latch") return told === "count-down-latch" ? told : "semaphore";
   return stored === "none" ? "lock" : stored;
@@ -78,7 +78,7 @@ function holdersOf(
   });
 }
 
-/** A lock that was handed on inside its client may still have the previous holder in Redis. */
+/** If one call of a client has handed the lock to another call of the client, Redis may still store the previous holder. */
 function holdOf(holder: string, holds: readonly ClientHold[]): ClientHold | undefined {
   const ofClient = holds.filter(
     ({ client, kind }) => holder.startsWith(client.id) && (kind === "write-lock") === isWriter(holder),
@@ -100,7 +100,7 @@ function permitCounts({
   return { available, takenCount, permanentCount: taken.filter(({ endsInMs }) => endsInMs < 0).length };
 }
 
-/** Undefined if all of the permits are back. */
+/** Undefined if all permits of this hold were given back. */
 function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHold): ListedHolder | undefined {
   const { client, kind, count, ageMs, renewed, note, permanent, ids } = hold;
   const isLeased = kind === "permit-expirable-semaphore";
@@ -124,7 +124,7 @@ function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHol
 }
 
 /**
- * If a client's waiters are in the queue, its longest waits belong to them.
+ * If waiters of a client are in the queue, the client's longest waits belong to these waiters.
  * @param queue of a fair lock, or client ids
  * @param waits the longest first
  */

@@ -69,7 +69,10 @@ async function release(context: Context, options: ReleaseOptions, typedWord = ""
   });
 }
 
-/** The chosen permits, or why none is chosen; "" if no option chooses permits. @throws Failure for a plain semaphore */
+/**
+ * The chosen permits, or the reason why none is chosen. The reason is "" if no option chooses permits. @throws Failure for a plain
+ * semaphore
+ */
 function idsOf(
   { state, lock }: Seen,
   { permit = [], client = [], force = false }: ReleaseOptions,

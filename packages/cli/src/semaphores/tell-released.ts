@@ -50,7 +50,7 @@ function count(ids: readonly string[]): string {
   return ids.length === 1 ? "1 permit" : `${ids.length} permits`;
 }
 
-/** How the permits of a client that is gone come back, and how that client learns of it. */
+/** Prints the command that gives back the permits of clients that are gone, and warns if such a client does not learn of that. */
 function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);

@@ -13,7 +13,7 @@ export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"
   /** The value of the fencing counter, if it is not a number. */
   readonly foreignToken?: string;
   readonly taken?: NonNullable<LockState["taken"]>;
-  /** In a cluster: the slot of its key, and the master that has it, as far as this client knows. */
+  /** In a cluster: the slot of the lock's key, and the master of this slot, as far as this client knows. */
   readonly slot?: number;
   readonly master?: string;
 }

@@ -19,7 +19,7 @@ const COPIED = "free it";
 /**
  * Describes a lock, in lines for people.
  * @param asTyped options of the connection, for the lines to copy
- * @param unlock the line that frees it
+ * @param unlock the command line that frees the lock
  */
 export function tellLock(
   output: Output,
@@ -128,7 +128,7 @@ function tellPermits(
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
-  // Clients in the queue also listen, so only a higher number of listeners shows other clients.
+  // Clients in the queue also listen: only if there are more listeners than clients in the queue do others listen.
   const inQueue = waiting.filter(({ holder }) => holder !== null).length;
   const heard = listeners <= inQueue ? [] : [`${listen} for its release, or did within the last ten seconds`];
   const lines = alike(waiting).map(tellWaiters);

@@ -6,7 +6,7 @@ import { nameWords, shellWord } from "../text/shell-word.js";
 const MOST_HOLDERS = 8;
 
 /**
- * The command that frees the lock from its present holders, and does nothing once it has other holders.
+ * The command that frees the lock from its present holders, and does nothing once the lock has other holders.
  * @param asTyped options of the connection
  * @returns undefined if there is nothing to free
  */

@@ -8,12 +8,12 @@ export interface Column<T> {
   text(row: T): string;
   /** Shorter and shorter forms of the text, for a terminal that is too narrow. */
   readonly shorter?: readonly ((row: T) => string)[];
-  /** How to paint it on a terminal. Default: not painted. */
+  /** How to paint the text on a terminal. Default: not painted. */
   style?(row: T): Style | undefined;
   readonly alignsRight?: boolean;
-  /** Whether and where its text may be cut on a terminal that is too narrow. Default: it must not be cut. */
+  /** Whether and where the text may be cut on a terminal that is too narrow. Default: the text must not be cut. */
   readonly cuts?: "end" | "middle";
-  /** Whether the column may be left out on a terminal that is too narrow; the lowest number goes first. Default: it stays. */
+  /** Columns that have this number may be left out on a terminal that is too narrow, the lowest number first. Default: the column stays. */
   readonly leftOut?: number;
 }
 
@@ -25,7 +25,7 @@ interface Laid<T> {
 }
 
 const GAP = "  ";
-/** The least width of a cut text: while other columns can still shrink, and when none can. */
+/** The least width of a cut text while other columns can still shrink, and the least width when no other column can. */
 const ENOUGH_COLUMNS = 20;
 const LEAST_COLUMNS = 8;
 
@@ -36,7 +36,7 @@ export function writeTable<T>(output: Output, columns: readonly Column<T>[], row
 
 /**
  * The lines of a table. On a terminal that is too narrow even for cut texts, empty columns are left out first. Then columns take fewer
- * words, then optional columns are left out, and the others take still fewer words.
+ * words, then optional columns are left out, and the remaining columns take still fewer words.
  */
 export function tableLines<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): string[] {
   const laid = fitted(columns, rows, output.columns);

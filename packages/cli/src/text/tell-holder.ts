@@ -4,8 +4,8 @@ import { tellDuration } from "../duration.js";
 /** The fields of a holder or waiter that its name needs. */
 export interface Named {
   /**
-   * As stored, `<client id>:<thread id>`, with `:write` at the end for a write lock; or the client id alone; null if only presence reports
-   * it.
+   * As stored, `<client id>:<thread id>`, with `:write` at the end for a write lock; or the client id alone. Null if only presence reports
+   * the holder.
    */
   readonly holder: string | null;
   readonly client: ClientRef | null;
@@ -20,8 +20,8 @@ const UUID = /^([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-
 const KEPT_THREAD = ":0";
 
 /**
- * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. It may contain
- * text of strangers, so it must be printed through `plain`.
+ * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. The line may
+ * contain text of strangers, so it must be printed through `plain`.
  */
 export function tellHolder({ holder, client }: Named, detail: Detail = "whole"): string {
   const text = holder ?? client?.id ?? "";
@@ -58,7 +58,7 @@ export function isKept(holder: string): boolean {
   return holder.endsWith(KEPT_THREAD);
 }
 
-/** Whether it holds a read-write lock for writing. */
+/** Whether this holder of a read-write lock may write. */
 export function isWriter(holder: string): boolean {
   return holder.endsWith(WRITE);
 }

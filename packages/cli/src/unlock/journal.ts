@@ -17,7 +17,7 @@ export interface JournalEntry {
   readonly seen: string;
 }
 
-/** Records an action with its holder, its user and its reason: on stderr and, with `--log`, in a file. */
+/** Records an action, with the former holder, the user and the reason: on stderr and, with `--log`, in a file. */
 export class Journal {
   readonly #output: Output;
   readonly #file: number | undefined;

@@ -6,7 +6,7 @@ import { mistake } from "../failure.js";
 import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import { Journal, type JournalEntry } from "./journal.js";
 
-/** The options of a command that changes other clients' objects: it is recorded, with a reason. */
+/** The options of a command that changes other clients' objects: the change is recorded, with a reason. */
 export interface RecordedOptions extends CommonOptions, HexOption {
   readonly reason?: string;
   readonly log?: string;

@@ -24,7 +24,7 @@ export async function lookAt(
     (error: Error) => ({ fleet: emptyFleet(group), blind: error.message }),
   );
   const lock = joinedLock(state, fleet);
-  // The waits in the report of a client that is gone are over.
+  // If a client is gone, the waits that it has reported are over.
   const waiting = lock.waiting.filter(({ holder, client }) => holder !== null || client?.state !== "gone");
   return { state, lock: { ...lock, waiting }, blind };
 }

@@ -14,7 +14,7 @@ const TOLERANCE_MS = 500;
 
 /**
  * Why a lock is not stale, as far as one look shows.
- * @returns undefined if presence reports all its holders as gone, and the lock has a TTL that can be watched
+ * @returns undefined if presence reports all holders as gone, and the lock has a TTL that can be watched
  */
 export function obstacleToStale({ state, lock, blind }: Seen): string | undefined {
   if (blind !== undefined) return `presence can not be read: ${blind}`;
@@ -41,7 +41,7 @@ interface Watching {
 
 /**
  * Watches a lock until its TTL has fallen for longer than the time between two renewals.
- * @returns why it is not stale; undefined if it is stale
+ * @returns why the lock is not stale; undefined if it is stale
  */
 export async function watchFall(
   holdfast: Holdfast,

@@ -95,7 +95,7 @@ function checkOptions({ force, yes }: UnlockCommandOptions, { input }: Context):
     throw mistake("--force without a terminal needs --yes, because no name can be typed");
 }
 
-/** Why the lock is not changed; undefined if it must be freed. */
+/** The reason not to free the lock; undefined if there is none. */
 async function obstacleTo(
   { output, input }: Context,
   { holder, stale, force, yes }: UnlockCommandOptions,

@@ -79,7 +79,7 @@ function tellChange(change: LockChange, { fleet, locks }: ChangeScene): string {
   }
 }
 
-/** The holder with the oldest hold, and the number of the others. */
+/** The holder with the oldest hold, and the number of the other holders. */
 export function tellAll(holders: readonly ListedHolder[]): string {
   const [first] = oldestFirst(holders);
   if (first === undefined) return "nothing";

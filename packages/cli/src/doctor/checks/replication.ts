@@ -66,7 +66,7 @@ export function judgeReplicas(facts: InfoFacts): readonly Finding[] {
   if (all.length === 0) return [ok("none")];
   const count = all.length === 1 ? "1 replica" : `${all.length} replicas`;
   const findings: Finding[] = [];
-  // Reported only if min-replicas-to-write and min-replicas-max-lag are both set.
+  // Redis reports this field only if min-replicas-to-write and min-replicas-max-lag are both set.
   if (!facts.has("min_slaves_good_slaves"))
     findings.push(
       warn(`${count}, min-replicas-to-write is 0`, {

@@ -80,7 +80,7 @@ function slowest(found: readonly SlowCommand[]): string {
   const [worst] = [...found].sort((a, b) => b.tookMs - a.tookMs);
   if (worst === undefined) return "";
   const { words, tookMs, agoMs } = worst;
-  // The first arguments of a script are its text. Its first key says more than this text.
+  // A call of a script begins with the script itself. The first key of the call says more.
   const named = isScript(worst)
     ? `${words[0]?.toUpperCase()} on ${words[3] ?? "no key"}`
     : words.slice(0, 2).join(" ");
