@@ -175,7 +175,7 @@ export class WaitLine implements LineHearer {
     return news;
   }
 
-  /** The `heir` of the head, which may take over the lock from another call of this client; undefined while the head does not sleep. */
+  /** The head's `heir`, through which another call of this client hands the lock to the head; undefined while the head does not sleep. */
   get heir(): object | undefined {
     return this.head?.isAsleep ? this.head.heir : undefined;
   }
