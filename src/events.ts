@@ -126,7 +126,7 @@ export interface ForcedEvent extends AboutLock {
   readonly key: string;
   /** The holders that were freed, as stored in Redis. */
   readonly holders: readonly string[];
-  /** Whether one of them is of this client. */
+  /** Whether one of the holders is a hold of this client. */
   readonly own: boolean;
 }
 

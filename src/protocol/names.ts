@@ -100,7 +100,7 @@ export function latchChannel(raw: string): string {
   return `${channelStarts.latch}{${raw}}`;
 }
 
-/** The prefix of the keys of clients' requests about a value without an owner; holdfast's own. */
+/** The prefix of the keys in which holdfast remembers requests that changed a value without a holder, such as a semaphore. */
 export function requestsPrefix(raw: string): string {
   return prefixed("holdfast_req", raw);
 }

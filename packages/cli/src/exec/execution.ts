@@ -32,7 +32,7 @@ export interface ExecutionSurroundings {
 type ExecutionOutcome = Pick<Report, "outcome" | "exitCode" | "reason">;
 
 /**
- * Closing takes at most this long, because the caller waits for the exit code. The second limit applies if Redis did not answer before.
+ * Closing takes at most this long, because the caller waits for the exit code. The second limit applies if Redis had stopped answering before the closing began.
  */
 const CLOSE_WITHIN_MS = 3_000;
 const CLOSE_UNANSWERED_WITHIN_MS = 250;
