@@ -118,11 +118,40 @@ const usesOurWords: TidyRule = {
   ],
 };
 
+const tablesAreWhole: TidyRule = {
+  promise: "each row of a table is a line of its own, with as many cells as the header",
+  applies: isDocument,
+  problems(text) {
+    const lines = text.replace(/^\s*```[\s\S]*?^\s*```/gm, "").split("\n");
+    return lines.flatMap((line, at) => {
+      const before = cellsOf(lines[at - 1] ?? "");
+      const cells = cellsOf(line);
+      if (before === 0 || line.trim() === "") return [];
+      if (cells === 0) return [`${line.slice(0, 60)}: follows a table without an empty line`];
+      return cells === before ? [] : [`${line.slice(0, 60)}: ${cells} cells after a row of ${before}`];
+    });
+  },
+  offences: [
+    "| a | b |\n| --- | --- |\n| 1 | a row that\ngoes on |",
+    "| a | b |\n| --- | --- |\n| 1 2 |",
+    "| a | b |\n| --- | --- |\n| 1 | 2 |\nA sentence.",
+    "| a | b |\n| --- | --- |\n| 1 | 2",
+    "| a | b |\n| --- | --- |\n| `x | y` | 2 |",
+  ].map((text) => ({ path: "docs/example.md", text })),
+};
+
+/** Zero for a line that is no row. A bar separates cells in code too, unless a backslash precedes it. */
+function cellsOf(line: string): number {
+  if (!/^\s*\|/.test(line)) return 0;
+  return line.replaceAll("\\|", "").split("|").length - 1;
+}
+
 export const documentRules: readonly TidyRule[] = [
   linksResolve,
   pagesOfKinds,
   staysShort,
   namesNoMachine,
   usesOurWords,
+  tablesAreWhole,
   quotesFiles,
 ];
