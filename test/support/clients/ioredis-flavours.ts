@@ -32,6 +32,9 @@ export interface IoredisFlavour {
 
 const options = { retryStrategy: () => 5, sentinelRetryStrategy: () => 20, ...quickEnd };
 const clusterOptions = {
+  // After a redirection, ioredis looks for the node at the address that the server told, not at the one of `natMap`. So it
+  // tries one node after the other at random until it has refreshed its slots; the default of 16 tries sometimes ends first.
+  maxRedirections: 500,
   clusterRetryStrategy: () => 20,
   retryDelayOnFailover: 20,
   retryDelayOnTryAgain: 20,
