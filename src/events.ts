@@ -98,8 +98,8 @@ export interface LatchAwaitEvent extends AboutLock {
 }
 
 /**
- * `holdfast:lock:contended`: a call can not get the lock or the permits immediately, as its first command has shown, or as other calls of
- * its client wait before it. Published once for each call.
+ * `holdfast:lock:contended`: a call has to wait or is refused, because its first command found the lock or the permits taken, or because
+ * other calls of its client wait already. Published once for each call.
  */
 export interface ContendedEvent extends AboutLock {
   /** The holder as stored in Redis, or as last seen; "" if none was seen yet, and for permits. */
@@ -154,9 +154,9 @@ export interface LeaseAbandonedEvent extends AboutHold {
 export interface RenewalDoneEvent extends AboutClient {
   /** How many locks the command was to renew. */
   readonly locks: number;
-  /** How many milliseconds after its beat the command was sent. */
+  /** How many milliseconds too late the watchdog sent the command. */
   readonly lateMs: number;
-  /** Milliseconds from then to the answer. */
+  /** Milliseconds from sending the command to its answer. */
   readonly durationMs: number;
   /** For how many milliseconds the shortest of the leases was still trusted when the command was sent; Infinity if only fixed leases were written again. */
   readonly leastRemainingMs: number;
