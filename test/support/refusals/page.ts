@@ -14,7 +14,7 @@ A refused call fails with \`UnavailableError\`, whose message has the server's w
 A full server, a replica, or a server with too few replicas refuses the first write of a script, so nothing has changed.
 
 \`npm run table\` makes the table from tests. On a real server, the tests take the right to each command of a script away from a user (\`ACL\`), in all
-situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: the list below the table says what was done.
+situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: the list below the table names the effects.
 
 In Redis 6.2 a script can not know which commands its user may run. If \`PEXPIRE\` is refused, the script has already written the
 lock, and removes it by \`HDEL\` or \`DEL\`. If the user lacks these rights too, the lock stays without a TTL.
