@@ -65,7 +65,7 @@ export function interopPage(reports) {
     ...rows,
     "",
     'A letter stands for tests that have passed, "–" for a lock that this release does not have. "write, kept from readers" is a write lock for which a',
-    "reader waits. Redisson has no `isLocked` and the like for multi and red locks (no Q). JVMs before 3.32 wait for ever behind some fair",
+    "reader waits. Multi and red locks of Redisson have no `isLocked` and no similar methods (no Q). JVMs before 3.32 wait for ever behind some fair",
     "locks (no W). Before 3.52 the fair locks of JVMs have separate queues under a name mapper (no M): see",
     "[what a fleet of both has to expect](redisson-differences.md#what-a-fleet-of-both-has-to-expect).",
     "",
@@ -98,7 +98,7 @@ const further = [
   "`test/interop/synchronizer-scenarios.ts`. `npm run test:redis` needs no JVM for these scenarios: holdfast plays each actor in turn, and",
   "the records stand in for the others. holdfast must do what Redisson did. Each allowed difference is named in the",
   "scenario and has a row on [a separate page](redisson-differences.md). Times are compared in steps of ten seconds. The unlock latches,",
-  "which concern only their JVM, and the keys of holdfast alone (`holdfast_…`) are left out. The records contain no renewals: the letter W",
+  "which concern only their JVM, and the keys that only holdfast has (`holdfast_…`) are not compared. The records contain no renewals: the letter W",
   "covers them.",
 ];
 

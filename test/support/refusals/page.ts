@@ -4,7 +4,7 @@ import { type Cell, scriptNames } from "./world.js";
 const HEAD = `# What a refused command leaves
 
 If Redis refuses a command in the middle of a script, it does not undo the commands before it. A command is refused if the user lacks a [right](../guide/servers.md#the-rights-that-are-needed), or if
-the command was renamed. The scripts allow for that. The following holds for every refused command, even if the call is repeated:
+the command was renamed. The following is true after every refused command, even if the call is repeated:
 
 - no key that should have a TTL is left without one;
 - no count of permits, of a latch or of holds changes more than once;
@@ -14,7 +14,7 @@ A refused call fails with \`UnavailableError\`, whose message has the server's w
 A full server, a replica, or a server with too few replicas refuses the first write of a script, so nothing has changed.
 
 \`npm run table\` makes the table from tests. On a real server, the tests take the right to each command of a script away from a user (\`ACL\`), in all
-situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: see below.
+situations of that script. *Nothing was done*: the call fails, and has changed nothing. *Done anyway*: the call is answered as usual. *In part*: the list below the table names the effects.
 
 In Redis 6.2 a script can not know which commands its user may run. If \`PEXPIRE\` is refused, the script has already written the
 lock, and removes it by \`HDEL\` or \`DEL\`. If the user lacks these rights too, the lock stays without a TTL.
