@@ -8,7 +8,9 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** Closing the client may take this long. If servers do not answer, the release of its locks takes longer, and is not awaited. */
+/**
+ * Closing the client may take this long. If servers do not answer, releasing its locks takes longer, and holdfast does not wait for that.
+ */
 const CLOSE_WITHIN_MS = 250;
 
 /** A connection to Redis, and a holdfast client on it. The caller must close it. */
@@ -102,7 +104,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Closes a connection after all of its work. Does not wait for commands to a server that does not answer. */
+/** Closes a connection whose work is done. Does not wait for a server that does not answer. */
 export async function hangUp(connection: Connection): Promise<void> {
   connection.redis.disconnect();
   await within(CLOSE_WITHIN_MS, connection.close()).catch(() => undefined);
@@ -111,8 +113,8 @@ export async function hangUp(connection: Connection): Promise<void> {
 /** Once connected, the client tries for ever to reconnect: an outage may end before a lease does. */
 function makeRedis(settings: ConnectionSettings): Redis | Cluster {
   const redis = makeClient(settings);
-  // If the server refuses the database, ioredis goes on in database 0. The user would take the locks there for those of the requested
-  // database.
+  // If the server refuses the database, ioredis goes on in database 0. The user would believe that the locks in database 0 are those of
+  // the requested database.
   redis.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     if (error.command?.name === "select") redis.disconnect(true);
   });

@@ -28,7 +28,7 @@ const SENTINEL_PORT = 26379;
 const FORMS = `redis://[user:password@]host[:port][/db], rediss://… for TLS, unix:///path?db=1,
 redis+sentinel://host:26379,host/master[/db] and redis+cluster://host:7000,host (rediss+… for TLS)`;
 
-/** Each form of a URL that {@link readTarget} accepts, for help. */
+/** The forms of a URL that {@link readTarget} accepts, as help prints them. */
 export const urlForms = FORMS;
 
 /**

@@ -12,7 +12,7 @@ export interface Right {
   readonly without?: string;
 }
 
-/** Stands for the key of the check and its channel in calls. */
+/** In calls, these stand for the key and the channel of the check. */
 export const KEY = "KEY";
 export const CHANNEL = "CHANNEL";
 
