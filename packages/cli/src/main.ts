@@ -15,7 +15,7 @@ out.on("error", (error: NodeJS.ErrnoException) => {
   err.write(`holdfast: stdout can not be written to: ${error.message}\n`);
   process.exit(exitCodes.notWritten);
 });
-// The messages are lost, but the command still completes, and has its own exit code.
+// The messages are lost, but the command still completes, and keeps its exit code.
 err.on("error", () => undefined);
 // Node would print warnings in its own form. `doctor` reports the library's warnings as findings.
 process.removeAllListeners("warning");

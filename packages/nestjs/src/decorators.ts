@@ -50,7 +50,7 @@ type Skipping<Options, Result> = Options extends { readonly onBusy: "skip" }
     : { readonly "a skipped method resolves with undefined, which its return type does not allow": Result }
   : unknown;
 
-/** A scheduler calls the method, without arguments. */
+/** The scheduler calls the method without arguments. */
 type ScheduledMethod = () => Promise<unknown>;
 
 /**
@@ -82,7 +82,7 @@ export function Locked<
 }
 
 /**
- * Lets one process of a fleet run a scheduled method at each of its times.
+ * Runs a scheduled method in only one process of a fleet at each scheduled time.
  *
  * @example
  * @Cron("0 2 * * *")
@@ -102,7 +102,7 @@ export function RunOnce(
     const find = findIn(target, client);
     const method = descriptor.value;
     const job = name ?? where(target, property);
-    // Without a grid `runOnce` would take calls of two processes for two times of the schedule.
+    // Without a grid, `runOnce` would count the calls of two processes as two scheduled times.
     if (!Number.isInteger(options.gridMs / 1_000) || options.gridMs < 1_000)
       throw new RangeError(
         `@RunOnce of ${job} needs gridMs, whole seconds in milliseconds, as 60_000 for a schedule of minutes, got ${options.gridMs}`,

@@ -9,7 +9,7 @@ const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;
-  /** A subscription without an answer yet. Later checks wait for it, and do not ask the server again. */
+  /** A subscription that the server has not answered yet. Later checks wait for it, and do not ask the server again. */
   #asking: Promise<void> | undefined;
 
   constructor(driver: Driver, { sharded }: { sharded: boolean }) {

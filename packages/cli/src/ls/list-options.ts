@@ -55,7 +55,7 @@ export function listOptions(): readonly Option[] {
       "only locks whose holders are gone and which nothing renews, permits of such clients, and keys without a TTL; takes at least 11 s",
     ),
     new Option("--waiting", "only locks that calls wait for"),
-    new Option("--older-than <duration>", "only locks that have been held for longer"),
+    new Option("--older-than <duration>", "only locks that have been held for longer than this"),
     new Option(
       "--client <text>",
       "only locks that a matching client holds or waits for: app, host, pid, label or id",

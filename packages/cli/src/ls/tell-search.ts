@@ -78,7 +78,7 @@ function tellBlindness(sources: readonly LockSource[]): string | undefined {
   if (sources.includes("scan"))
     return "not listed: plain semaphores and latches without a waiter; show finds them by name";
   const whose = sources.includes("presence")
-    ? "short holds, and those of JVMs and of clients without presence,"
-    : "locks";
-  return `not listed: ${whose} without a waiter; --scan finds them`;
+    ? ", if they are held only briefly, by a JVM, or by a client without presence"
+    : "";
+  return `not listed: locks without a waiter${whose}; --scan finds them`;
 }

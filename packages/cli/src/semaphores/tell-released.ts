@@ -50,7 +50,10 @@ function count(ids: readonly string[]): string {
   return ids.length === 1 ? "1 permit" : `${ids.length} permits`;
 }
 
-/** Prints the command that gives back the permits of clients that are gone, and warns if such a client does not learn of that. */
+/**
+ * Prints the command that gives back the permits of clients that are gone, and warns if such a client will not notice that they were
+ * given back.
+ */
 function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);

@@ -6,7 +6,7 @@ const SAMPLES = 5;
 const PAUSE_MS = 400;
 /** The most that a clock may run fast or slow, as a share of the time that has passed. */
 const MOST_DRIFT = 0.001;
-/** If the server's clock jumps by more than this, somebody has set it. NTP's slewing and a busy scheduler cause only smaller jumps. */
+/** If the server's clock jumps by more than this, it was set. NTP's slewing and a busy scheduler cause only smaller jumps. */
 const STEP_MS = 100;
 const MOST_APART_MS = 500;
 
