@@ -7,7 +7,7 @@ import { titleOf } from "./title.js";
 const { env, stdout: out, stderr: err } = process;
 const args = process.argv.slice(2);
 const title = titleOf(args);
-// The title replaces the typed arguments, which exec reads byte for byte.
+// A new title would overwrite the typed arguments, which exec reads byte for byte, so it is set only if it differs from them.
 if (title !== ["holdfast", ...args].join(" ")) process.title = title;
 out.on("error", (error: NodeJS.ErrnoException) => {
   // As in `holdfast watch | head -1`: the reader has gone.

@@ -129,7 +129,7 @@ function makeClient(settings: ConnectionSettings): Redis | Cluster {
     connectTimeout: connectTimeoutMs,
     connectionName: "holdfast-cli",
     maxRetriesPerRequest: null,
-    // When a connection ends, ioredis waits this long even for a closed socket.
+    // When a connection ends, ioredis waits this long for the socket to close, even if it is closed already.
     disconnectTimeout: 200,
     ...(target.tls ? { tls: tlsOptions(settings) } : {}),
   } satisfies CommonRedisOptions & RedisOptions;

@@ -10,7 +10,7 @@ interface Login {
   readonly password?: string;
 }
 
-/** The target that a URL of Redis names. */
+/** What a Redis URL addresses. */
 export type Target = { readonly login: Login; readonly tls: boolean } & (
   | { readonly kind: "server"; readonly address: TargetAddress; readonly db: number }
   | { readonly kind: "socket"; readonly path: string; readonly db: number }

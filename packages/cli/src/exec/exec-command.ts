@@ -64,7 +64,7 @@ function lockOptions(): readonly Option[] {
 }
 
 function commandOptions(): readonly Option[] {
-  const noGroup = new Option("--no-group", "give the command no process group of its own, even without a terminal");
+  const noGroup = new Option("--no-group", "run the command in holdfast's group, even without a terminal");
   // `--no-group` is not the opposite of --group, the group of presence.
   noGroup.negate = false;
   return [
