@@ -39,7 +39,7 @@ export function tellSearch(
 }
 
 export const UNWELL: string =
-  "more than half of the programs fell silent at once: presence itself has failed, so nothing is called stale";
+  "more than half of the programs fell silent at once: presence itself has failed, so no lock is listed as stale";
 
 /** How to get names for holders that have none. */
 function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readonly string[] {

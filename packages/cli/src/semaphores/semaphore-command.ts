@@ -113,7 +113,7 @@ function tellSet(
   else {
     const isPlain = seen.state.takenCount === undefined;
     const texts: Readonly<Record<SemaphoreOutcome, string>> = {
-      set: `${set} ${isPlain ? "are available" : "in all"} now, where ${totalOf(seen.state)} were`,
+      set: `${set} ${isPlain ? "are available" : "in all"} now, instead of ${totalOf(seen.state)}`,
       absent: "nothing was done: it no longer exists",
       changed: "nothing was done: its number changed after it was shown",
       unknown: "the answer was lost, so the outcome is unknown: look again",

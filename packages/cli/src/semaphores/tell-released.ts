@@ -60,7 +60,7 @@ function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   if (line === undefined) return;
   const gone = holders.filter(({ client }) => client?.state === "gone");
   const warning = gone.some(({ permanent }) => permanent === true)
-    ? "; a client that was only stopped does not learn that others have its permits"
+    ? "; if such a client was only stopped, it does not notice that others have its permits"
     : "";
   tellWay(output, `to give back the permits of clients that are gone${warning}:`, line);
 }

@@ -135,7 +135,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   else if (failures.length > 0 && findings.length === 0)
     findings.push(
-      fail(`${failures.length} of ${trialCount} tried uses failed: ${list(failures)}`, {
+      fail(`${failures.length} of ${trialCount} trials failed: ${list(failures)}`, {
         why: `The first error: ${failures[0]?.error}`,
         wanted: "Look at the other checks of this server.",
         doc: "docs/guide/servers.md#managed-services",
@@ -152,13 +152,13 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   return findings.length > 0
     ? findings
-    : [ok(`the user ${user} has all rights that locks need; ${trialCount} uses were tried`)];
+    : [ok(`the user ${user} has all rights that locks need; ${trialCount} trials succeeded`)];
 }
 
 function consequence(failures: readonly TrialFailure[]): string {
   if (failures.length === 0) return "Some calls of programs need these commands.";
-  if (failures.length === trialCount) return `None of the ${trialCount} tried uses works.`;
-  return `Of ${trialCount} tried uses these failed: ${list(failures)}.`;
+  if (failures.length === trialCount) return `All ${trialCount} trials failed.`;
+  return `Of ${trialCount} trials these failed: ${list(failures)}.`;
 }
 
 function list(failures: readonly TrialFailure[]): string {
