@@ -80,7 +80,7 @@ export class Output {
     if (!this.isQuiet) this.complain(text);
   }
 
-  /** Prints a record on stderr in one line, which is never wrapped, and even with `-q`. */
+  /** Prints a record as one line on stderr, never wrapped, even with `-q`. */
   record(text: string): void {
     this.#err.write(`holdfast: ${plain(text)}\n`);
   }

@@ -60,7 +60,7 @@ type ScheduledMethod = () => Promise<unknown>;
  * @Locked((id: string) => `order:${id}`, { waitMs: 5_000 })
  * async pay(id: string, amount: number): Promise<void> {}
  * @param key of the lock, or a function that makes it from the arguments; several keys make a multi lock
- * @throws TypeError when it decorates; the method throws as `using` and `tryUsing` do
+ * @throws TypeError when the class is defined; the method throws the errors of `using` and `tryUsing`
  */
 export function Locked<
   Args extends readonly unknown[] = [],
@@ -88,7 +88,7 @@ export function Locked<
  * @Cron("0 2 * * *")
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
- * @throws RangeError, TypeError when it decorates; the method throws as `runOnce` does
+ * @throws RangeError, TypeError when the class is defined; the method throws the errors of `runOnce`
  */
 export function RunOnce(
   given: RunOnceMethodOptions,

@@ -46,7 +46,10 @@ export class Messages {
   }
 }
 
-/** This refusal shows that the server answers. The user may have rights to the channels of certain locks, whose messages then arrive. */
+/**
+ * Whether the user has no right to this channel. The server then answers, and messages of locks may arrive, if the user has rights to
+ * their channels.
+ */
 function isOfThisChannel(error: unknown): boolean {
   return error instanceof ServerReplyError && error.code === "NOPERM" && /channel/.test(error.message);
 }

@@ -27,7 +27,7 @@ export interface Connection {
  * Connects, and waits until Redis answers.
  * @param options of the holdfast client; names get the prefix of the settings
  * @param signal ends the attempt
- * @throws Failure: Redis can not be reached within the connect timeout, or refuses the client; the signal's reason
+ * @throws Failure if Redis can not be reached within the connect timeout, or refuses the client; the signal's reason if it aborts
  */
 export async function connect(
   settings: ConnectionSettings,
@@ -85,7 +85,7 @@ function connectionOver(
 }
 
 /**
- * Runs work with a connection and closes it afterwards. Before the work, prints warnings about the connection.
+ * Runs work with a connection, and closes the connection afterwards. Before the work, prints warnings about the connection.
  * @param manner the settings that depend on the command
  */
 export async function withConnection<T>(

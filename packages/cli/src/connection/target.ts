@@ -33,7 +33,7 @@ export const urlForms = FORMS;
 
 /**
  * Reads a URL by hand: URLs of Sentinels and clusters name several hosts, which Node's URL refuses.
- * @throws Failure, in which no password appears
+ * @throws Failure, whose message contains no password
  */
 export function readTarget(url: string): Target {
   const [, typed = "", rest] = /^([a-z][a-z+]*):\/\/(.*)$/i.exec(url) ?? [];

@@ -47,7 +47,7 @@ const LONGEST_EVERY_MS = 60_000;
 const LONGEST_PATTERN = 1_000;
 const MOST = 1_000_000_000;
 
-/** Created for each program, because commander keeps the values that it has read. */
+/** Makes new options for each program, because commander keeps the values that it has read. */
 export function listOptions(): readonly Option[] {
   const options = [
     new Option(

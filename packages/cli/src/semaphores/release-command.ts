@@ -100,7 +100,7 @@ function idsOf(
       for (const id of permitIds) if (force || !ofOthers.has(id)) ids.add(id);
   }
   return ids.size === 0
-    ? { why: "no such client reports any of the permits that are out" }
+    ? { why: "the named clients report no permits that are out, or running clients report them too" }
     : { ids: [...ids] };
 }
 

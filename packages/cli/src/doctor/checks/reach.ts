@@ -7,7 +7,7 @@ const SLOW_MS = 50;
 const SHARE = 0.1;
 
 const advice = {
-  why: "Each lock and each unlock takes one such round trip. A command that is not answered in time has an unknown outcome.",
+  why: "Each lock and each unlock takes one round trip. A command that is not answered in time has an unknown outcome.",
   doc: "docs/guide/first-steps.md#when-redis-does-not-answer",
 };
 
