@@ -6,7 +6,7 @@ import type { Output, OutputOptions } from "./output.js";
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
-  /** Reads from the terminal while a question is open; undefined if there is no terminal. */
+  /** Is read while holdfast waits for a key or a typed line; undefined if there is no terminal. */
   readonly input: Input | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Input {
 export interface CommonOptions extends ConnectionOptions, OutputOptions {}
 
 /**
- * A command with the options of its connection and its output.
+ * Makes a command, and adds the options for the connection and the output.
  * @param own its own options, which help lists first
  */
 export function command(name: string, summary: string, own: readonly Option[] = []): Command {

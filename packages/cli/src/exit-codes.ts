@@ -35,13 +35,13 @@ export const exitCodesHelp = `Exit codes
 
   0-255    exec: the command ended by itself while the lock was held; this is its code
   128+N    exec: signal N ended the command, or ended holdfast while it waited
-  75       exec: not acquired in time, and the command was never started (-E, --conflict-exit-code)
+  75       exec: the lock was not acquired in time, and the command was never started (-E, --conflict-exit-code)
   76       exec: the lock was lost and the command was stopped, whatever its own code (--lost-exit-code)
   126      exec: the command can not be executed; the lock was freed first
   127      exec: the command was not found; the lock was freed first
 
   0        done; for ls, show and clients also where there is nothing to show
-  1        doctor: a check failed. show --exit-code: it is free. unlock, release and semaphore --set: nothing was done
+  1        doctor: a check failed. show --exit-code: a lock is free. unlock, release and semaphore --set: nothing was done
   64       the command line is wrong; nothing was sent to Redis
   65       the key has a value of another type
   69       Redis can not be reached, or refuses

@@ -6,7 +6,7 @@ export interface HexOption {
   readonly hex?: boolean;
 }
 
-/** Created for each program, because commander keeps the values that it has read. */
+/** Makes a new option for each program, because commander keeps the values that it has read. */
 export function hexOption(): Option {
   return new Option(
     "--hex",

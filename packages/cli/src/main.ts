@@ -7,7 +7,7 @@ import { titleOf } from "./title.js";
 const { env, stdout: out, stderr: err } = process;
 const args = process.argv.slice(2);
 const title = titleOf(args);
-// The title replaces the typed arguments, which exec reads byte for byte.
+// A new title would overwrite the typed arguments, which exec reads byte for byte, so it is set only if it differs from them.
 if (title !== ["holdfast", ...args].join(" ")) process.title = title;
 out.on("error", (error: NodeJS.ErrnoException) => {
   // As in `holdfast watch | head -1`: the reader has gone.
@@ -15,7 +15,7 @@ out.on("error", (error: NodeJS.ErrnoException) => {
   err.write(`holdfast: stdout can not be written to: ${error.message}\n`);
   process.exit(exitCodes.notWritten);
 });
-// The messages are lost, but the command still completes, and has its own exit code.
+// The messages are lost, but the command still completes, and keeps its exit code.
 err.on("error", () => undefined);
 // Node would print warnings in its own form. `doctor` reports the library's warnings as findings.
 process.removeAllListeners("warning");

@@ -80,7 +80,7 @@ export class Output {
     if (!this.isQuiet) this.complain(text);
   }
 
-  /** A line of record on stderr: never wrapped, and printed even with `-q`. */
+  /** Prints a record as one line on stderr, never wrapped, even with `-q`. */
   record(text: string): void {
     this.#err.write(`holdfast: ${plain(text)}\n`);
   }

@@ -39,7 +39,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
       const context: Context = {
         env: surroundings.env,
         output: new Output(surroundings, options),
-        // A command that does not use stdin leaves it unread, for the programs that it starts.
+        // A command that does not use stdin leaves it unread, so that the programs that it starts can read it.
         get input() {
           return surroundings.input;
         },

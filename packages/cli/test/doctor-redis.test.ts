@@ -147,7 +147,7 @@ describe("doctor finds each fault of a server:", () => {
     const { code, of } = await diagnose(replica?.url ?? "", ["--command-timeout", "3s"]);
     expect(code).toBe(1);
     expect(of("role")).toContain("fail: a replica of 127.0.0.1:");
-    expect(of("rights")).toMatch(/fail: \d+ of 12 tried uses failed: /);
+    expect(of("rights")).toMatch(/fail: \d+ of 12 trials failed: /);
   });
 
   test("a master whose replicas need not be there", async () => {

@@ -68,7 +68,7 @@ describe("holdfast ls", () => {
     ]);
     expect(err).toBe(
       "holdfast: 3 locks, from presence (2 clients) and channels\n" +
-        "holdfast: not listed: short holds, and those of JVMs and of clients without presence, without a waiter; --scan finds them\n",
+        "holdfast: not listed: locks without a waiter, if they are held only briefly, by a JVM, or by a client without presence; --scan finds them\n",
     );
   });
 

@@ -192,7 +192,7 @@ describe("what ls says about its search", () => {
   test("is how many, where was looked, and what cannot be found there", () => {
     expect(told([lock("a")], ["presence", "channels"])).toEqual([
       "1 lock, from presence (0 clients) and channels",
-      "not listed: short holds, and those of JVMs and of clients without presence, without a waiter; --scan finds them",
+      "not listed: locks without a waiter, if they are held only briefly, by a JVM, or by a client without presence; --scan finds them",
     ]);
     expect(told([], ["channels"])).toEqual([
       "no lock found in channels",

@@ -92,7 +92,7 @@ describe("an operator after the death of a process", () => {
     const set = await run("semaphore", "plain", "--set", "2", "--reason", "its pod is gone", "--log", log);
     expect([set.code, set.out]).toEqual([
       0,
-      expect.stringContaining("plain: 2 are available now, where 0 were"),
+      expect.stringContaining("plain: 2 are available now, instead of 0"),
     ]);
     expect(readFileSync(log, "utf8")).toMatch(
       /semaphore --set 2: .* changed the permits of "plain"; 0 available.*its pod/,

@@ -50,7 +50,7 @@ type Skipping<Options, Result> = Options extends { readonly onBusy: "skip" }
     : { readonly "a skipped method resolves with undefined, which its return type does not allow": Result }
   : unknown;
 
-/** A scheduler calls the method, without arguments. */
+/** The scheduler calls the method without arguments. */
 type ScheduledMethod = () => Promise<unknown>;
 
 /**
@@ -60,7 +60,7 @@ type ScheduledMethod = () => Promise<unknown>;
  * @Locked((id: string) => `order:${id}`, { waitMs: 5_000 })
  * async pay(id: string, amount: number): Promise<void> {}
  * @param key of the lock, or a function that makes it from the arguments; several keys make a multi lock
- * @throws TypeError when it decorates; the method throws as `using` and `tryUsing` do
+ * @throws TypeError when the class is defined; the method throws the errors of `using` and `tryUsing`
  */
 export function Locked<
   Args extends readonly unknown[] = [],
@@ -82,13 +82,13 @@ export function Locked<
 }
 
 /**
- * Lets one process of a fleet run a scheduled method at each of its times.
+ * Runs a scheduled method in only one process of a fleet at each scheduled time.
  *
  * @example
  * @Cron("0 2 * * *")
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
- * @throws RangeError, TypeError when it decorates; the method throws as `runOnce` does
+ * @throws RangeError, TypeError when the class is defined; the method throws the errors of `runOnce`
  */
 export function RunOnce(
   given: RunOnceMethodOptions,
@@ -102,7 +102,7 @@ export function RunOnce(
     const find = findIn(target, client);
     const method = descriptor.value;
     const job = name ?? where(target, property);
-    // Without a grid `runOnce` would take calls of two processes for two times of the schedule.
+    // Without a grid, `runOnce` would count the calls of two processes as two scheduled times.
     if (!Number.isInteger(options.gridMs / 1_000) || options.gridMs < 1_000)
       throw new RangeError(
         `@RunOnce of ${job} needs gridMs, whole seconds in milliseconds, as 60_000 for a schedule of minutes, got ${options.gridMs}`,

@@ -16,9 +16,9 @@ const AWAY = "Not available at the moment: try again later";
 const RETRY_AFTER_S = 2;
 
 /**
- * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 if another caller has the
- * lock, 503 if Redis does not answer or the application ends, both with `Retry-After`. The answer names neither locks nor servers; the log
- * names them for a 503. Nest handles every other error: part of the work may have been done.
+ * Answers over HTTP: 409 if another caller has the lock, 503 if Redis does not answer or the application ends, both with `Retry-After`.
+ * Use it as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`. The answer names neither locks nor servers;
+ * the log names them for a 503. Nest handles every other error: part of the work may have been done.
  */
 @Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
 export class HoldfastExceptionFilter extends BaseExceptionFilter {

@@ -9,7 +9,7 @@ const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 export class Messages {
   readonly #driver: Driver;
   readonly #sharded: boolean;
-  /** A subscription without an answer yet. Later checks wait for it, and do not ask the server again. */
+  /** A subscription that the server has not answered yet. Later checks wait for it, and do not ask the server again. */
   #asking: Promise<void> | undefined;
 
   constructor(driver: Driver, { sharded }: { sharded: boolean }) {
@@ -46,7 +46,10 @@ export class Messages {
   }
 }
 
-/** This refusal shows that the server answers. The user may have rights to the channels of certain locks, whose messages then arrive. */
+/**
+ * Whether the user has no right to this channel. The server then answers, and messages of locks may arrive, if the user has rights to
+ * their channels.
+ */
 function isOfThisChannel(error: unknown): boolean {
   return error instanceof ServerReplyError && error.code === "NOPERM" && /channel/.test(error.message);
 }

@@ -68,7 +68,7 @@ function messagesOf(options: HoldfastModuleOptions): Messages | null {
   return new Messages(driver, { sharded: "pubSub" in options && options.pubSub === "sharded" });
 }
 
-/** Of two clients with one name Nest would inject either, depending on the order in which it finds the modules. */
+/** If two clients had the same name, Nest would inject one or the other, depending on the order in which it finds the modules. */
 function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
   const token = lifeToken(name);
   const having = [...modules.values()].filter(({ providers }) => providers.has(token));

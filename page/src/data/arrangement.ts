@@ -4,19 +4,19 @@ import type { SeenLock } from "./store.js";
 
 export type SortBy = "waiting" | "name" | "age";
 
-/** A lock in its place, and whether it is gone since the rows were last shown. */
+/** A lock in the order of the rows, and whether it was freed since the rows were last shown. */
 export interface Placed {
   readonly lock: SeenLock;
   readonly isFreed: boolean;
 }
 
-/** How often rows change places by themselves while they are not in use. */
+/** How often the rows are sorted again while they are not in use. */
 const SORT_AGAIN_MS = 10_000;
 
 /**
- * The order of the rows. Numbers change all the time, and a row that moves away under the pointer cannot be clicked. So while the rows are
- * in use, none moves or goes: a freed lock stays, marked as freed, and a new lock comes last. While the rows are not in use, those that
- * remain keep their order for ten seconds.
+ * The order of the rows. Numbers change all the time, and a row that moves away under the pointer cannot be clicked. So while the rows
+ * are in use, no row moves or disappears: a freed lock stays, marked as freed, and a new lock comes last. While the rows are not in use,
+ * freed locks disappear, and the rows are sorted again every ten seconds.
  */
 export class Arrangement {
   #placed: readonly Placed[] = [];
@@ -63,7 +63,7 @@ export class Arrangement {
 
 type Order = (a: SeenLock, b: SeenLock) => number;
 
-/** Puts each new row before the first row that belongs behind it. */
+/** Puts each new row before the first row that must come after it. */
 function merged(kept: readonly Placed[], fresh: readonly SeenLock[], order: Order): readonly Placed[] {
   const placed = [...kept];
   for (const lock of fresh) {

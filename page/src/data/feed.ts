@@ -18,7 +18,7 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
 /** The feed has sent nothing for too long. */
 class Silence extends Error {}
 
-/** Keeps the store up to date: by the feed, or by polling if a proxy buffers the feed; while paused, not at all. */
+/** Keeps the store up to date by the feed, or by polling if a proxy buffers the feed. While it is paused, it does neither. */
 export class Feed {
   #running: AbortController | undefined;
   #wanted = "";
@@ -42,7 +42,7 @@ export class Feed {
     this.store.connection({ is: "paused" });
   }
 
-  /** Asks for other locks, because there may be more locks than a feed sends. */
+  /** Requests the locks that fit this query, because the server may have more locks than a feed sends. */
   want(wanted: string): void {
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;

@@ -20,7 +20,7 @@ export interface Seen<T> {
 }
 
 export interface SeenLock extends Seen<LockRow> {
-  /** The lease that fills the meter: the longest that was seen of these holders, and at least half a minute. */
+  /** The lease at which the meter is full: the longest lease that these holders were seen with, but at least half a minute. */
   readonly fullMs: number;
 }
 
@@ -109,7 +109,7 @@ export class Store {
     const contention = this.#contention.restart(history, locks);
     this.#put({
       isKnown: true,
-      // While Redis is away, a server that has just started knows nothing: the previous state is worth more.
+      // While Redis is away, a server that has just started knows no locks, so the page keeps the previous state.
       ...(rest.away !== null && locks.length === 0 && this.#view.isKnown
         ? {}
         : {

@@ -9,7 +9,7 @@ const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
  * become escapes. The end of a long text becomes `…`.
  */
 export function shown(text: string): string {
-  // So many characters are enough to see that a text is too long: a text of a megabyte is not read to its end.
+  // This many characters are enough to see that a text is too long: a text of a megabyte is not read to its end.
   const start = [...text.slice(0, 2 * LONGEST_SHOWN + 2)];
   const cut = start.length > LONGEST_SHOWN;
   const kept = cut ? start.slice(0, LONGEST_SHOWN).join("") : start.join("");

@@ -143,8 +143,8 @@ function focusRow(key: string | null): void {
 }
 
 /**
- * The fragment of the address, read and written. Typing replaces it in the history, so that Back leads to the previous screen, not to the
- * previous letter.
+ * Reads the route from the fragment of the address, and writes it there. Typing replaces the entry in the history, so that Back leads to
+ * the previous screen, not to the previous letter.
  */
 function useRoute(requests: Requests, feed: Feed) {
   const [route, set] = useState(() => readRoute(location.hash));

@@ -73,7 +73,7 @@ function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
   return [times, values];
 }
 
-/** Marks of time, in seconds. */
+/** The distances that two marks on the axis of time may have, in seconds. */
 const TIME_STEPS = [
   0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400,
   604_800, 2_592_000,

@@ -10,7 +10,7 @@ import { risksOf } from "./risks.js";
 import { Age } from "./ticking.js";
 
 interface FreeDialogProps {
-  /** The lock as it was when the dialog was opened: only this state is freed. */
+  /** The lock as it was when the dialog was opened: it is freed only if its holders have not changed since then. */
   readonly lock: SeenLock;
   /** The lock as it is now. */
   readonly now: SeenLock | undefined;

@@ -114,7 +114,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   );
 }
 
-/** A bar at the bottom of the window. The style learns the height of the bar, so that everything else ends above the bar. */
+/** A bar at the bottom of the window. A property of the style has its height, so that everything else ends above the bar. */
 function Bar({ children }: { readonly children: ComponentChildren }) {
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -15,7 +15,7 @@ export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
   }
   if (row.ttlMs < 0) return <span class="dim">{row.ttlMs === -1 ? words.noTtl : "–"}</span>;
   const leftMs = Math.max(0, row.ttlMs - (nowMs - toldMs));
-  // A watchdog renews every third of the lease: below half, a renewal is late.
+  // A watchdog renews when a third of the lease has passed: if less than half is left, a renewal is late.
   const lowMs = row.holders.some(({ renewed }) => renewed) ? fullMs / 2 : 0;
   return (
     <span class="lease">

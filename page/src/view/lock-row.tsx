@@ -23,7 +23,7 @@ export interface LockRowProps {
   readonly hasTab: boolean;
 }
 
-/** A lock in the table. The name is the button that opens the lock; the pointer may hit the row anywhere. */
+/** A lock in the table. The name is a button that opens the lock; a click anywhere in the row opens it too. */
 export const LockTableRow = memo(function LockTableRow({
   lock,
   steps,

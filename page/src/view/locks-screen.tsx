@@ -22,7 +22,7 @@ export function LocksScreen({ view, route, setRoute }: LocksScreenProps) {
   const words = useWords();
   const by = route.sort;
   const wanted = wantedOf(route);
-  // Rows that no longer match a changed filter go at once, in use or not.
+  // If the filter changes, rows that no longer match disappear at once, even while they are in use.
   const arrangement = useMemo(() => new Arrangement(), [wanted]);
   const { inUse, focused, handlers } = useRovingFocus();
   const [, redraw] = useState(0);

@@ -13,7 +13,7 @@ export function numbersOf(words: Words, { kind, available, takenCount }: LockRow
   return words.taken(countText(words, takenCount), countText(words, available + takenCount));
 }
 
-/** Whether a client's permits return without the client. */
+/** When a client's permits return by themselves: never, if their lease is not renewed, or at a fixed time. */
 export function endOf(words: Words, { permanent, renewed }: LockRow["holders"][number]): readonly string[] {
   if (permanent) return [words.neverReturns];
   return renewed === null ? [] : [renewed ? words.renewed : words.notRenewed];

@@ -23,7 +23,7 @@ interface ReleaseDialogProps {
 
 const MOST_LISTED = 5;
 
-/** Asks before permits are given back by force, and not by their holder. */
+/** Asks before the page gives back permits in place of their holder. */
 export function ReleaseDialog({ row, permits: { ids, holder }, out, close }: ReleaseDialogProps) {
   const { words, requests } = usePage();
   const given = { released: words.givenBack, absent: words.backAlready, changed: words.backInPart };

@@ -55,7 +55,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target.closest("input, textarea, select, dialog") !== null;
 }
 
-/** Whether the focus is on no element that uses the arrow keys itself. */
+/** Whether the focus is on the page as a whole, and not on an element that uses the arrow keys itself. */
 function isIdle(target: EventTarget | null): boolean {
   return target === document.body || target === document.getElementById("content");
 }

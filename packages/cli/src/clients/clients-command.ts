@@ -6,7 +6,7 @@ import { tellDuration } from "../duration.js";
 import { exitCodes } from "../exit-codes.js";
 import { type Column, writeTable } from "../text/table.js";
 
-/** `holdfast clients`: the fleet, clients that are gone first. */
+/** `holdfast clients`: lists the clients with presence, first those that are gone. */
 export function clientsCommand(act: Act): Command {
   return command("clients", "the programs with presence, and what they hold and wait for").action(
     act(clients),

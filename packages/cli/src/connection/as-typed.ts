@@ -2,8 +2,8 @@ import { shellWord } from "../text/shell-word.js";
 import type { ConnectionOptions } from "./settings.js";
 
 /**
- * The connection options as they were typed. Commands that the output suggests repeat these options, to reach the same keys. A URL with a
- * login is left out.
+ * The connection options as they were typed. The command lines that holdfast prints contain them, and so reach the same keys. A URL with
+ * a login is left out.
  */
 export function connectionAsTyped(options: ConnectionOptions): readonly string[] {
   const { url, user, passwordFile, tlsCa, tlsCert, tlsKey, tlsServerName, tlsNoVerify, prefix, group } =

@@ -8,7 +8,9 @@ import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
-/** Closing the client may take this long. If servers do not answer, the release of its locks takes longer, and is not awaited. */
+/**
+ * Closing the client may take this long. If servers do not answer, releasing its locks takes longer, and holdfast does not wait for that.
+ */
 const CLOSE_WITHIN_MS = 250;
 
 /** A connection to Redis, and a holdfast client on it. The caller must close it. */
@@ -25,7 +27,7 @@ export interface Connection {
  * Connects, and waits until Redis answers.
  * @param options of the holdfast client; names get the prefix of the settings
  * @param signal ends the attempt
- * @throws Failure: Redis can not be reached within the connect timeout, or refuses the client; the signal's reason
+ * @throws Failure if Redis can not be reached within the connect timeout, or refuses the client; the signal's reason if it aborts
  */
 export async function connect(
   settings: ConnectionSettings,
@@ -83,7 +85,7 @@ function connectionOver(
 }
 
 /**
- * Runs work with a connection and closes it afterwards. Before the work, prints warnings about the connection.
+ * Runs work with a connection, and closes the connection afterwards. Before the work, prints warnings about the connection.
  * @param manner the settings that depend on the command
  */
 export async function withConnection<T>(
@@ -102,7 +104,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Closes a connection after all of its work. Does not wait for commands to a server that does not answer. */
+/** Closes a connection whose work is done. Does not wait for a server that does not answer. */
 export async function hangUp(connection: Connection): Promise<void> {
   connection.redis.disconnect();
   await within(CLOSE_WITHIN_MS, connection.close()).catch(() => undefined);
@@ -111,8 +113,8 @@ export async function hangUp(connection: Connection): Promise<void> {
 /** Once connected, the client tries for ever to reconnect: an outage may end before a lease does. */
 function makeRedis(settings: ConnectionSettings): Redis | Cluster {
   const redis = makeClient(settings);
-  // If the server refuses the database, ioredis goes on in database 0. The user would take the locks there for those of the requested
-  // database.
+  // If the server refuses the database, ioredis goes on in database 0. The user would believe that the locks in database 0 are those of
+  // the requested database.
   redis.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     if (error.command?.name === "select") redis.disconnect(true);
   });
@@ -127,7 +129,7 @@ function makeClient(settings: ConnectionSettings): Redis | Cluster {
     connectTimeout: connectTimeoutMs,
     connectionName: "holdfast-cli",
     maxRetriesPerRequest: null,
-    // When a connection ends, ioredis waits this long even for a closed socket.
+    // When a connection ends, ioredis waits this long for the socket to close, even if it is closed already.
     disconnectTimeout: 200,
     ...(target.tls ? { tls: tlsOptions(settings) } : {}),
   } satisfies CommonRedisOptions & RedisOptions;

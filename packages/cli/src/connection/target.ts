@@ -10,7 +10,7 @@ interface Login {
   readonly password?: string;
 }
 
-/** The target that a URL of Redis names. */
+/** What a Redis URL addresses. */
 export type Target = { readonly login: Login; readonly tls: boolean } & (
   | { readonly kind: "server"; readonly address: TargetAddress; readonly db: number }
   | { readonly kind: "socket"; readonly path: string; readonly db: number }
@@ -28,12 +28,12 @@ const SENTINEL_PORT = 26379;
 const FORMS = `redis://[user:password@]host[:port][/db], rediss://… for TLS, unix:///path?db=1,
 redis+sentinel://host:26379,host/master[/db] and redis+cluster://host:7000,host (rediss+… for TLS)`;
 
-/** Each form of a URL that {@link readTarget} accepts, for help. */
+/** The forms of a URL that {@link readTarget} accepts, as help prints them. */
 export const urlForms = FORMS;
 
 /**
  * Reads a URL by hand: URLs of Sentinels and clusters name several hosts, which Node's URL refuses.
- * @throws Failure, in which no password appears
+ * @throws Failure, whose message contains no password
  */
 export function readTarget(url: string): Target {
   const [, typed = "", rest] = /^([a-z][a-z+]*):\/\/(.*)$/i.exec(url) ?? [];

@@ -12,7 +12,7 @@ export interface Right {
   readonly without?: string;
 }
 
-/** Stands for the key of the check and its channel in calls. */
+/** In calls, these stand for the key and the channel of the check. */
 export const KEY = "KEY";
 export const CHANNEL = "CHANNEL";
 
@@ -125,7 +125,7 @@ export const rightLines: readonly (readonly Right[])[] = [
 /** Commands that Redis 6.2 does not know: it refuses an ACL line that names them. */
 export const UNKNOWN_TO_6 = ["spublish", "ssubscribe", "sunsubscribe"] as const;
 
-/** The keys and channels of the names that match a pattern of Redis. */
+/** The ACL patterns of the keys and channels of all locks whose names match this pattern. */
 export function keyRights(pattern: string): readonly string[] {
   const tagged = pattern.includes("{") ? pattern : `{${pattern}`;
   const keys = pattern === tagged ? [pattern] : [pattern, tagged];

@@ -44,7 +44,7 @@ async function run(check: Check, scene: Scene): Promise<Result> {
       id,
       findings: [
         fail(`the check failed: ${message}`, {
-          why: "A question that fails here may fail in programs too.",
+          why: "What fails here may fail in programs too.",
           wanted: "Look at the other checks of this server.",
           doc: "docs/guide/servers.md#managed-services",
         }),

@@ -46,7 +46,7 @@ const ANSWER_WITHIN_MS = 5_000;
 export class Scene implements Expectations {
   readonly holdfast: Holdfast;
   readonly redis: Redis | Cluster;
-  /** Those that answer. */
+  /** The servers that answer. */
   readonly servers: readonly WritableServer[];
   /** The addresses of the servers that do not answer. */
   readonly silent: readonly string[];
@@ -75,12 +75,12 @@ export class Scene implements Expectations {
     this.watchdogMs = expected.watchdogMs;
     this.commandTimeoutMs = expected.commandTimeoutMs;
     this.name = expected.name;
-    // If the user asks about a lock, its name is the prefix, because the user may have rights to such names only.
+    // With --name, the names begin with that name: the Redis user may have no rights to other names.
     this.trial = `${expected.name === undefined ? "" : `${expected.name}:`}holdfast-doctor:${randomUUID()}`;
     this.trialKey = settings.prefix + this.trial;
   }
 
-  /** Also asks which servers answer: a cluster may have lost some. */
+  /** Sends a PING to each server, because a cluster may have lost some. */
   static async open(
     connection: Connection,
     settings: ConnectionSettings,
@@ -106,14 +106,14 @@ export class Scene implements Expectations {
     return this.target.kind === "cluster";
   }
 
-  /** Any server: all of them give the same answer. */
+  /** One of the servers, for questions that all of them answer in the same way. */
   get anyServer(): WritableServer {
     const [server] = this.servers;
     if (server === undefined) throw new Error("no server answers");
     return server;
   }
 
-  /** Asked once. */
+  /** Asks each server only once. */
   facts(server: WritableServer): Promise<InfoFacts> {
     const known = this.#facts.get(server) ?? ask(server, "INFO", "all").then(readInfo);
     this.#facts.set(server, known);

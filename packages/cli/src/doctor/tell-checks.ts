@@ -13,12 +13,12 @@ const labels: Readonly<Record<Level, { readonly text: string; readonly style: St
 
 const LABEL_COLUMNS = 6;
 const ID_COLUMNS = 13;
-/** Wider prose is hard to read, even on a wide terminal. */
+/** Longer lines are hard to read, even on a wide terminal. */
 const WIDEST = 120;
 /** With fewer columns there is no room for a text beside the name of a check. */
 const NARROWEST = 30;
 
-/** Prints the findings of a check. A finding that is not `ok` is printed with its importance, a remedy, and a page to read. */
+/** Prints the findings of a check. Below a finding that is not `ok` it prints why it matters, what to do, and a page to read. */
 export function tellResult(output: Output, { id, findings }: Result): void {
   const width = widthFor(output);
   // On a narrow terminal the finding is below the name of the check, not beside it.

@@ -2,7 +2,7 @@ import type { Holdfast, Lock } from "holdfast";
 import { within } from "../within.js";
 import type { Scene } from "./scene.js";
 
-/** An action of programs with locks, tried on separate keys. */
+/** Something that programs do with locks. The check tries it on keys of its own. */
 interface Trial {
   readonly what: string;
   run(holdfast: Holdfast, name: string): Promise<void>;

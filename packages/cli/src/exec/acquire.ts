@@ -14,17 +14,17 @@ import type { ExecSettings } from "./exec-options.js";
 import { pause } from "./process-clock.js";
 
 const LOOK_MS = 10;
-/** Redis confirms a lease within this time, or the attempt has failed. */
+/** If Redis has not confirmed a lease within this time, the attempt has failed. */
 const CONFIRMED_WITHIN_MS = 3_000;
-/** A call that Redis never answers has failed after this time. A call that takes longer has had an answer. */
+/** A call that Redis never answers fails within this time: if a call takes longer, Redis has answered it. */
 const ANSWERED_MS = 7_000;
 const PAUSE_MS = 500;
 
 /**
- * Acquires the lock, and waits until the lock can be trusted for so long that the command need not be stopped at once.
+ * Acquires the lock, and waits until its lease is long enough to stop the command in time.
  * @param tell prints the reason of a delay
  * @returns null if the lock was not acquired in time
- * @throws the signal's reason; Failure when the lock was lost again meanwhile; errors of holdfast
+ * @throws the signal's reason; Failure if the lock was lost again meanwhile; errors of holdfast
  */
 export async function acquire(
   holdfast: Holdfast,
@@ -41,7 +41,7 @@ export async function acquire(
     signal.throwIfAborted();
     return lease;
   } catch (error) {
-    // A lost lease needs no release. The error that is thrown below says more than an error of the release would.
+    // unlock() fails if the lease is lost, but the error that is thrown below says more.
     await lease.unlock().catch(() => undefined);
     if (signal.aborted || error instanceof Failure) throw error;
     throw new Failure(exitCodes.unavailable, `lock "${name}" was lost before the command was started`, {
@@ -51,8 +51,8 @@ export async function acquire(
 }
 
 /**
- * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm. The wait continues through an outage that is no longer than the
- * TTL, as the hold of a running command would. A longer outage ends the wait, or the hold.
+ * Waits for the lock. Nothing runs yet, so an outage of Redis does no harm: if it is no longer than the TTL, the wait continues
+ * afterwards. A longer outage ends the wait.
  */
 async function throughOutages(
   lock: Lock,
@@ -81,7 +81,7 @@ async function throughOutages(
   }
 }
 
-/** A fair lock that a message has granted is trusted for only a few seconds, until Redis has stored the full lease. */
+/** If a message has granted a fair lock, its lease has only a few seconds left, until Redis has stored the full lease. */
 async function untilTrusted(
   lease: Lease,
   { name, killAfterMs, lastMs }: ExecSettings,

@@ -55,7 +55,7 @@ function lockOptions(): readonly Option[] {
     new Option("--kind <kind>", "which kind of lock; fenced sets HOLDFAST_LOCK_TOKEN (lock)").choices(
       lockKinds,
     ),
-    new Option("--ttl <duration>", "the lease, renewed every third of it; at least 5s (30s)"),
+    new Option("--ttl <duration>", "the lease, renewed whenever a third of it has passed; at least 5s (30s)"),
     new Option("--lease <duration>", "a fixed lease instead, never renewed"),
     new Option("--max-hold <duration>", "stop the command before this time is over"),
     new Option("--at-least <duration>", "keep the lock for at least this time, however fast the command is"),
@@ -64,7 +64,7 @@ function lockOptions(): readonly Option[] {
 }
 
 function commandOptions(): readonly Option[] {
-  const noGroup = new Option("--no-group", "no process group of its own, even without a terminal");
+  const noGroup = new Option("--no-group", "run the command in holdfast's group, even without a terminal");
   // `--no-group` is not the opposite of --group, the group of presence.
   noGroup.negate = false;
   return [

@@ -3,14 +3,14 @@ export const execPromises = `
 What is promised
   If the lock can not be renewed, no process of the command's group is left by
   the time at which the lease can end in Redis. This holds as long as holdfast
-  and the command both get the processor. The trust in the lease ends shortly
-  before the lease ends in Redis. SIGKILL is sent 5 % of --ttl (at least 250 ms)
-  before the trust ends, and SIGTERM --kill-after before SIGKILL. holdfast uses
-  its own clocks for this, and asks Redis nothing. A renewal that succeeds after
-  SIGTERM changes nothing. The command survives shorter outages: 8 s with the
-  defaults, one minute with --ttl 2m.
-  The exit code is that of the command. If processes of its group still run when
-  the command ends, the lock is kept until they end too.
+  and the command both get the processor. holdfast stops relying on a lease
+  shortly before it ends in Redis. SIGKILL is sent 5 % of --ttl (at least
+  250 ms) before that moment, and SIGTERM --kill-after before SIGKILL. holdfast
+  reads its own clocks for this, and asks Redis nothing. Once SIGTERM was sent,
+  a renewal that succeeds changes nothing. An outage that ends before SIGTERM
+  does no harm: it may last 8 s with the defaults, one minute with --ttl 2m.
+  holdfast exits with the command's exit code. If processes of its group still
+  run when the command ends, the lock is kept until they end too.
 
   holdfast keeps waiting for the lock through an outage of Redis of up to --ttl,
   and then exits with 69.
@@ -23,18 +23,20 @@ What is not promised
   - If stdin is a terminal, or with --no-group, the command is in holdfast's own
     group, so that it can use the terminal. Then only the command itself is
     stopped, not the processes that it started.
-  - Processes that left the group (setsid), or run as another user (sudo).
-  - If the machine is suspended, or holdfast is stopped (SIGSTOP) or starved,
-    the command may run past the lease until holdfast runs again.
+  - Processes that left the group (setsid), or run as another user (sudo), may
+    outlive the lock.
+  - If the machine is suspended, or holdfast is stopped (SIGSTOP) or gets no
+    processor time, the command may run past the lease until holdfast runs
+    again.
   - If holdfast is killed, the command runs on, and the lock ends within --ttl.
     With --die-with-parent the kernel then kills the command, but not the
     processes that it started.
 
 Signals
-  While holdfast waits for the lock, INT, TERM, HUP and QUIT end it with 128+N,
-  and nothing is left in Redis. While the command runs, these signals and USR1,
-  USR2, WINCH and CONT go to its whole group; a second INT or TERM is followed
-  by SIGKILL after --kill-after.
+  While holdfast waits for the lock, INT, TERM, HUP and QUIT end it with exit
+  code 128+N, and nothing is left in Redis. While the command runs, these
+  signals and USR1, USR2, WINCH and CONT go to its whole group; a second INT or
+  TERM is followed by SIGKILL after --kill-after.
   If the command is on a terminal, the terminal itself sends INT and QUIT to the
   command, so holdfast neither passes them on nor counts them.
   TSTP stops the command, then holdfast. On CONT holdfast checks the lease

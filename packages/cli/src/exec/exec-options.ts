@@ -38,7 +38,7 @@ export interface ExecOptions extends CommonOptions {
 /** How to act if the lock is taken, in the words of the library. */
 export const waysWhenBusy = ["wait", "skip", "throw"] as const satisfies OnBusy[];
 
-/** The task of `exec`: everything that is known before the first command to Redis. */
+/** What `exec` has to do, read from the command line before anything is sent to Redis. */
 export interface ExecSettings {
   readonly name: string;
   readonly kind: KindOfLock;
@@ -51,7 +51,7 @@ export interface ExecSettings {
   readonly atLeastMs: number;
   /** The time between SIGTERM and SIGKILL. */
   readonly killAfterMs: number;
-  /** SIGKILL is sent at least this long before the trust in the lease ends. */
+  /** SIGKILL is sent at least this long before holdfast stops relying on the lease. */
   readonly lastMs: number;
   /** 0: never. */
   readonly reportEveryMs: number;
@@ -90,7 +90,7 @@ const DEFAULT_KILL_AFTER_MS = 10_000;
 const KILL_AFTER_SHARE = 1 / 3;
 const LAST_SHARE = 0.05;
 const SHORTEST_LAST_MS = 250;
-/** A longer fixed lease counts as this long when its 5 % are calculated: 5 % of a long lease would be hours. */
+/** If a fixed lease is longer than this, 5 % of this length are used, because 5 % of the lease could be hours. */
 const LONGEST_MEASURE_MS = 30_000;
 const LONGEST_NOTE = 200;
 const REPORT_EVERY_MS = 10_000;

@@ -21,7 +21,7 @@ export interface Guarded {
 export interface GuardTerms {
   /** The time between SIGTERM and SIGKILL. */
   readonly killAfterMs: number;
-  /** SIGKILL is sent this long before the trust in the lease ends. */
+  /** SIGKILL is sent when `remainingMs()` of the lease has fallen to this. */
   readonly lastMs: number;
 }
 
@@ -30,7 +30,7 @@ export interface Loss {
   readonly reason: LossReason | "unconfirmed" | "lease-ends" | "max-hold-ends";
 }
 
-/** If the user limited the lease or the hold, the lease ends although Redis answers. */
+/** A limit that the user has set: the lease then ends even if Redis answers. */
 export interface Cap {
   readonly reason: "lease-ends" | "max-hold-ends";
   /** The approximate time, on the monotonic clock. */
@@ -50,18 +50,18 @@ export interface GuardNews {
 /** A jump of the wall clock is noticed within this time. */
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 5;
-/** A lease counts from the moment of the request, some time before the lock was acquired. */
+/** A lease begins when the lock is requested, so it ends a little earlier than if it had begun when the lock was acquired. */
 const CAP_TOLERANCE_MS = 1_000;
 
 /**
- * Ends a command before the trust in its lease ends. It relies on the lease and the local clocks, and sends nothing to Redis.
+ * Ends a command before `remainingMs()` of its lease reaches 0. It reads only the lease and the local clocks, and sends nothing to Redis.
  *
- * If renewals fail, SIGTERM is sent when `killAfterMs` plus `lastMs` remain of the trust, and SIGKILL when `lastMs` remains. If the lock
- * was taken away, SIGTERM is sent when the lease reports the loss, and SIGKILL after `killAfterMs`. A renewal that succeeds after SIGTERM
+ * If renewals fail, SIGTERM is sent when `killAfterMs` plus `lastMs` remain, and SIGKILL when `lastMs` remains. If the lock was taken
+ * away, SIGTERM is sent when the lease reports the loss, and SIGKILL after `killAfterMs`. Once SIGTERM was sent, a renewal that succeeds
  * changes nothing.
  */
 export class Guard {
-  /** Resolves when no process is left: with the loss, if the lock was lost before. */
+  /** Resolves when no process is left, with the loss if the lock was lost by then. */
   readonly over: Promise<Loss | undefined>;
   readonly #lease: Pick<Lease, "remainingMs" | "signal">;
   readonly #guarded: Guarded;
@@ -114,7 +114,7 @@ export class Guard {
     this.#news.lingering(this.#guarded.living());
   }
 
-  /** Sends SIGKILL after `killAfterMs`, or at the time that was set before. @returns the milliseconds until then */
+  /** Sends SIGKILL after `killAfterMs`, or earlier if it was due earlier already. @returns the milliseconds until then */
   killLater(): number {
     const nowMs = this.#clock.monotonicMs();
     this.#killAtMs = Math.min(this.#killAtMs, nowMs + this.#terms.killAfterMs);
@@ -168,7 +168,7 @@ export class Guard {
 
   #isKillDue(trustedMs: number): boolean {
     if (this.#clock.monotonicMs() >= this.#killAtMs) return true;
-    // The trust may end earlier than was expected at SIGTERM, for example after a jump of the wall clock.
+    // The lease may end earlier than was expected when SIGTERM was sent, for example after a jump of the wall clock.
     return this.#loss !== undefined && !isSudden(this.#loss) && trustedMs <= this.#terms.lastMs;
   }
 
@@ -208,7 +208,7 @@ export class Guard {
   }
 }
 
-/** Whether the lock was taken away before the trust in its lease was due to end. */
+/** Whether the lock was taken away although its lease was not over. */
 function isSudden({ reason }: Loss): boolean {
   return reason === "stolen" || reason === "server-changed" || reason === "closed";
 }

@@ -5,7 +5,7 @@ import { pause } from "./process-clock.js";
 /** The outcome of a release. `left`: the lock ends with its lease. `lost`: the lock was no longer held. `failed`: the release failed. */
 export type Released = "released" | "left" | { readonly lost: string } | { readonly failed: string };
 
-/** Whether a lock of a kind can stay taken after its release. */
+/** Whether Redis can keep a lock of this kind taken after its release. */
 export function isKeepable(kind: KindOfLock): boolean {
   return kind === "lock" || kind === "fenced";
 }

@@ -15,7 +15,7 @@ export interface Report {
   readonly outcome: "exited" | "lost" | "conflict" | "cancelled" | "not-started" | "failed";
   readonly exitCode: number;
   readonly name: string;
-  /** `<client id>:<thread id>`; null, like the fields below, if the lock was not acquired. */
+  /** `<client id>:<thread id>`; null, like `token` and `heldMs`, if the lock was not acquired. */
   readonly holder: string | null;
   /** The token of a fenced lock. */
   readonly token: string | null;

@@ -11,7 +11,7 @@ import { Suspension } from "./suspension.js";
 export interface Course {
   readonly ending: Ending;
   readonly loss: Loss | undefined;
-  /** Whether the command got a signal that ends programs: then holdfast should not stay longer than necessary. */
+  /** Whether the command got a signal that ends programs: then holdfast should also end soon. */
   readonly wasEnded: boolean;
 }
 

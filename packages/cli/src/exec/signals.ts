@@ -17,14 +17,14 @@ export function onSignals(signals: readonly NodeJS.Signals[], handler: Handler):
   };
 }
 
-/** Whether a signal of holdfast must be passed on to the command. */
+/** Whether a signal that holdfast gets must be passed on to the command. */
 export function isPassedOn(signal: NodeJS.Signals, isGroup: boolean): boolean {
   return isGroup || !OF_TERMINALS.includes(signal);
 }
 
 /**
  * Handles the signals of this process. While no command runs, signals that end the process abort `ended`, and others are dropped. Until
- * `close`, a signal alone does not end the process.
+ * `close`, none of these signals ends the process by itself.
  */
 export class SignalRoute {
   readonly #ended = new AbortController();

@@ -11,7 +11,7 @@ export interface Finder extends Pick<Holdfast, "fleet"> {
 /** The sources that this user may search. */
 export interface AskableSources {
   readonly sources: readonly LockSource[];
-  /** The sources that are not asked, and the missing right: a line for each. */
+  /** A line for each source that is not asked, with the missing right. */
   readonly missing: readonly string[];
   /** Reads the locks. If the user may not read presence, the locks come without details about their clients. */
   readonly finder: Finder;

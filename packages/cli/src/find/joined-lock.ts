@@ -124,8 +124,8 @@ function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: ClientHol
 }
 
 /**
- * If waiters of a client are in the queue, the client's longest waits belong to these waiters.
- * @param queue of a fair lock, or client ids
+ * If a client has waiters in the queue, its longest waits are assigned to them.
+ * @param queue the waiters of a fair lock, or client ids
  * @param waits the longest first
  */
 function waitersOf(

@@ -2,7 +2,7 @@ import type { Fleet, FleetOptions, Holdfast, ListedLock, LockState } from "holdf
 import type { Finder } from "./askable-sources.js";
 import { joinedLock } from "./joined-lock.js";
 
-/** Reads locks by their names, each by itself, even free locks, and locks that are not in any source. */
+/** Looks up each lock by its name, and so also finds free locks, and locks that no source lists. */
 export class NamedFinder implements Finder {
   /** The stored state at the last look, in the order of the names. */
   states: readonly LockState[] = [];

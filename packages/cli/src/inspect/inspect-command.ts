@@ -26,7 +26,7 @@ interface InspectOptions extends CommonOptions {
 const HOST = "127.0.0.1";
 const LAST_PORT = 65_535;
 
-/** `holdfast inspect`: a page in the browser, until Ctrl-C. */
+/** `holdfast inspect`: serves a page of the locks to browsers, until Ctrl-C. */
 export function inspectCommand(act: Act): Command {
   const made = command("inspect", "serve a page that shows the locks, on this machine, until Ctrl-C");
   for (const option of [

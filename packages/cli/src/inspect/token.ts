@@ -13,7 +13,7 @@ export interface Token {
 }
 
 const BYTES = 32;
-/** Characters that need no escape in a URL or a header; at least as long as 192 bits in base64. */
+/** Only characters that need no escape in a URL or a header; 32 of them hold 192 bits in base64. */
 const FORM = /^[\w.~+/=-]{32,512}$/;
 const OF_OTHERS = 0o077;
 

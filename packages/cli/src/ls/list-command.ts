@@ -13,9 +13,9 @@ import { watchTable } from "./live-table.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
-/** The pause between two looks of `--stale`: longer than a watchdog of 30 s needs to raise a TTL. */
+/** The pause between two looks of `--stale`: a watchdog of 30 s raises the TTL at least once in it. */
 const APART_MS = 11_500;
-/** The most looks. They last as long as a watchdog of three minutes needs to raise a TTL. */
+/** The most looks: a watchdog of three minutes raises the TTL at least once while they last. */
 const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */

@@ -47,7 +47,7 @@ const LONGEST_EVERY_MS = 60_000;
 const LONGEST_PATTERN = 1_000;
 const MOST = 1_000_000_000;
 
-/** Created for each program, because commander keeps the values that it has read. */
+/** Makes new options for each program, because commander keeps the values that it has read. */
 export function listOptions(): readonly Option[] {
   const options = [
     new Option(
@@ -55,7 +55,7 @@ export function listOptions(): readonly Option[] {
       "only locks whose holders are gone and which nothing renews, permits of such clients, and keys without a TTL; takes at least 11 s",
     ),
     new Option("--waiting", "only locks that calls wait for"),
-    new Option("--older-than <duration>", "only locks that have been held for longer"),
+    new Option("--older-than <duration>", "only locks that have been held for longer than this"),
     new Option(
       "--client <text>",
       "only locks that a matching client holds or waits for: app, host, pid, label or id",

@@ -39,7 +39,7 @@ export function tellSearch(
 }
 
 export const UNWELL: string =
-  "more than half of the programs fell silent at once: presence itself has failed, so nothing is called stale";
+  "more than half of the programs fell silent at once: presence itself has failed, so no lock is listed as stale";
 
 /** How to get names for holders that have none. */
 function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readonly string[] {
@@ -78,7 +78,7 @@ function tellBlindness(sources: readonly LockSource[]): string | undefined {
   if (sources.includes("scan"))
     return "not listed: plain semaphores and latches without a waiter; show finds them by name";
   const whose = sources.includes("presence")
-    ? "short holds, and those of JVMs and of clients without presence,"
-    : "locks";
-  return `not listed: ${whose} without a waiter; --scan finds them`;
+    ? ", if they are held only briefly, by a JVM, or by a client without presence"
+    : "";
+  return `not listed: locks without a waiter${whose}; --scan finds them`;
 }

@@ -21,8 +21,8 @@ interface ReleaseOptions extends RecordedOptions {
 
 /** `holdfast release NAME`: gives back the permits that it has shown, and only these. */
 export function releaseCommand(act: Act): Command {
-  return command("release", "give back the permits of a semaphore that were shown", releaseOptions())
-    .argument("<name>", "of the semaphore, without the prefix")
+  return command("release", "give back those permits of a semaphore that were shown", releaseOptions())
+    .argument("<name>", "the name of the semaphore, without the prefix")
     .description(
       "Shows a semaphore whose permits have ids, and gives back the permits that an option names: only permits that were shown, all of them or none.",
     )
@@ -37,7 +37,7 @@ function releaseOptions(): readonly Option[] {
       "--client <id>",
       "the permits of this client, by its id or the beginning of it; it must be gone",
     ).argParser(again),
-    new Option("--force", "with --client: also of a client that is not gone"),
+    new Option("--force", "with --client: give them back even if the client is not gone"),
   ]);
 }
 
@@ -100,11 +100,11 @@ function idsOf(
       for (const id of permitIds) if (force || !ofOthers.has(id)) ids.add(id);
   }
   return ids.size === 0
-    ? { why: "no such client reports any of the permits that are out" }
+    ? { why: "the named clients report no permits that are out, or running clients report them too" }
     : { ids: [...ids] };
 }
 
-/** If two clients report the same permit, the report of the client that is present is the newer one. */
+/** If two clients report the same permit, the report of the client that still sends beats is the newer one. */
 function isThere({ client }: ListedHolder): boolean {
   return client?.state === "there";
 }

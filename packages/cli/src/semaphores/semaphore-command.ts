@@ -17,17 +17,17 @@ interface SemaphoreOptions extends RecordedOptions {
   readonly set?: number;
 }
 
-/** The most that a JVM can count. */
+/** The largest number of permits that a JVM can count. */
 const MOST_PERMITS = 2 ** 31 - 1;
 
 /** `holdfast semaphore NAME`: shows a semaphore, and changes how many permits it has. */
 export function semaphoreCommand(act: Act): Command {
   return command("semaphore", "show a semaphore, or change how many permits it has", semaphoreOptions())
-    .argument("<name>", "of the semaphore, without the prefix")
+    .argument("<name>", "the name of the semaphore, without the prefix")
     .description(
-      "Shows a semaphore: how many permits it has, and which clients have taken some. With --set it then has that many, unless its number " +
-        "has changed since it was shown. If its permits have ids, --set counts the taken ones too. A plain semaphore does not store them, so " +
-        "--set is the number of available permits: all permits less those that living processes have.",
+      "Shows a semaphore: how many permits it has, and which clients have taken some. --set then sets this number, unless it " +
+        "has changed since it was shown. If the permits have ids, --set counts the taken ones too. A plain semaphore does not store those, so " +
+        "--set is the number of available permits: all permits minus those that living processes have.",
     )
     .action(act(semaphore));
 }
@@ -36,7 +36,7 @@ function semaphoreOptions(): readonly Option[] {
   return recordedOptions("What is changed:", [
     new Option(
       "--set <n>",
-      "the new number of permits; of a plain semaphore, of available permits",
+      "the new number of permits; for a plain semaphore, the new number of available permits",
     ).argParser(readPermits),
   ]);
 }
@@ -113,7 +113,7 @@ function tellSet(
   else {
     const isPlain = seen.state.takenCount === undefined;
     const texts: Readonly<Record<SemaphoreOutcome, string>> = {
-      set: `${set} ${isPlain ? "are available" : "in all"} now, where ${totalOf(seen.state)} were`,
+      set: `${set} ${isPlain ? "are available" : "in all"} now, instead of ${totalOf(seen.state)}`,
       absent: "nothing was done: it no longer exists",
       changed: "nothing was done: its number changed after it was shown",
       unknown: "the answer was lost, so the outcome is unknown: look again",

@@ -50,14 +50,17 @@ function count(ids: readonly string[]): string {
   return ids.length === 1 ? "1 permit" : `${ids.length} permits`;
 }
 
-/** Prints the command that gives back the permits of clients that are gone, and warns if such a client does not learn of that. */
+/**
+ * Prints the command that gives back the permits of clients that are gone, and warns if such a client will not notice that they were
+ * given back.
+ */
 function tellWays(output: Output, { name, seen, asTyped }: ToldRelease): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);
   if (line === undefined) return;
   const gone = holders.filter(({ client }) => client?.state === "gone");
   const warning = gone.some(({ permanent }) => permanent === true)
-    ? "; a client that was only stopped does not learn that others have its permits"
+    ? "; if such a client was only stopped, it does not notice that others have its permits"
     : "";
   tellWay(output, `to give back the permits of clients that are gone${warning}:`, line);
 }

@@ -18,7 +18,7 @@ const COPIED = "free it";
 
 /**
  * Describes a lock, in lines for people.
- * @param asTyped options of the connection, for the lines to copy
+ * @param asTyped options of the connection, for the command lines to copy
  * @param unlock the command line that frees the lock
  */
 export function tellLock(
@@ -54,7 +54,7 @@ export function tellLock(
   return [title.join(" · "), ...fields.flatMap(([label, lines]) => labelled(output, label, lines))];
 }
 
-/** On a narrow terminal long lines are wrapped and indented; only the terminal wraps lines that are made for copying. */
+/** On a narrow terminal long lines are wrapped and indented, except command lines to copy: only the terminal itself wraps those. */
 function labelled(output: Output, label: string, lines: readonly string[]): readonly string[] {
   const columns = label === COPIED ? undefined : output.columns;
   const room = columns === undefined ? Number.POSITIVE_INFINITY : columns - INDENT.length - LABEL_COLUMNS;
@@ -128,7 +128,7 @@ function tellPermits(
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
-  // Clients in the queue also listen: only if there are more listeners than clients in the queue do others listen.
+  // Clients in the queue listen too, so the number says something new only if it is larger than the number of clients in the queue.
   const inQueue = waiting.filter(({ holder }) => holder !== null).length;
   const heard = listeners <= inQueue ? [] : [`${listen} for its release, or did within the last ten seconds`];
   const lines = alike(waiting).map(tellWaiters);

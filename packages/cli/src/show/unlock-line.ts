@@ -2,7 +2,7 @@ import type { ListedHolder } from "holdfast";
 import { globOf } from "../find/exact-name.js";
 import { nameWords, shellWord } from "../text/shell-word.js";
 
-/** With more holders than these the line would be unreadable. */
+/** With more holders than this the command line would be unreadable. */
 const MOST_HOLDERS = 8;
 
 /**

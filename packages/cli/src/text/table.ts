@@ -25,7 +25,7 @@ interface Laid<T> {
 }
 
 const GAP = "  ";
-/** The least width of a cut text while other columns can still shrink, and the least width when no other column can. */
+/** Texts are first cut down to the first width, and to the second only if no other column can shrink any more. */
 const ENOUGH_COLUMNS = 20;
 const LEAST_COLUMNS = 8;
 
@@ -35,8 +35,8 @@ export function writeTable<T>(output: Output, columns: readonly Column<T>[], row
 }
 
 /**
- * The lines of a table. On a terminal that is too narrow even for cut texts, empty columns are left out first. Then columns take fewer
- * words, then optional columns are left out, and the remaining columns take still fewer words.
+ * The lines of a table. On a terminal that is too narrow even for cut texts, empty columns are left out. If that is not enough, columns
+ * use their first shorter texts. Then optional columns are left out, and the others use their second shorter texts.
  */
 export function tableLines<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): string[] {
   const laid = fitted(columns, rows, output.columns);

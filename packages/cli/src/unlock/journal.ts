@@ -8,7 +8,7 @@ export type UnlockOutcome = "released" | "absent" | "changed" | "unknown";
 
 export interface JournalEntry {
   readonly name: string;
-  /** The command, and its decisive option: `unlock --force`. */
+  /** The command, and the option that told it to act: `unlock --force`. */
   readonly command: string;
   readonly reason: string | undefined;
   /** The action, and the name of its object. */
@@ -57,7 +57,7 @@ function lineOf({ name, command, reason, did, seen }: JournalEntry): string {
   return parts.join("; ");
 }
 
-/** The user who typed the command, even behind sudo, and the machine. */
+/** The user who typed the command, even if it runs under sudo, and the machine. */
 export function actor(): string {
   const user = userName();
   const { SUDO_USER: before } = process.env;

@@ -12,7 +12,7 @@ export interface RecordedOptions extends CommonOptions, HexOption {
   readonly log?: string;
 }
 
-/** A command's change, and how it records the change. */
+/** What a command needs to change the object of a name, and to record the change. */
 export interface Changed {
   readonly holdfast: Holdfast;
   readonly name: string;

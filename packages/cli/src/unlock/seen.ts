@@ -3,7 +3,7 @@ import { joinedLock } from "../find/joined-lock.js";
 
 /** A lock as it is shown before it is freed. */
 export interface Seen {
-  /** The lock to free from these holders, and only from these. */
+  /** The stored state of the lock: it is freed only from the holders in it. */
   readonly state: LockState;
   /** The same lock, joined with the reports of clients. */
   readonly lock: ListedLock;

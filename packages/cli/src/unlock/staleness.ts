@@ -7,7 +7,9 @@ import type { Seen } from "./seen.js";
 
 /** The pause between two looks. It is short, so that a renewed lease ends the wait soon. A watchdog of 30 s renews within 10 s. */
 const EVERY_MS = 1_000;
-/** The watching ends after this many times the period for which the TTL must fall, in case the lease is renewed now and then. */
+/**
+ * The TTL must be seen to fall for a whole period. If that has not succeeded after this many periods, the watching ends.
+ */
 const MOST_TIMES = 3;
 /** The tolerance for a TTL that is read over a network. */
 const TOLERANCE_MS = 500;

@@ -27,7 +27,7 @@ interface UnlockCommandOptions extends RecordedOptions {
 /** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and only from these. */
 export function unlockCommand(act: Act): Command {
   return command("unlock", "free a lock from the holder that was shown", unlockOptions())
-    .argument("<name>", "of the lock, without the prefix")
+    .argument("<name>", "the name of the lock, without the prefix")
     .description(
       "Shows a lock, and frees it if an option says so. It frees only the hold that was shown: if the lock changes meanwhile, nothing is done.",
     )

@@ -14,7 +14,10 @@ import { sentinel } from "./sentinel.js";
 import { slow } from "./slow.js";
 import { version } from "./version.js";
 
-/** In the order of the output. The first check runs alone, because the others would disturb its measurements. */
+/**
+ * All checks, in the order in which their results are printed. The first check runs alone, because the others would disturb its
+ * measurements.
+ */
 export const allChecks: readonly Check[] = [
   reach,
   version,

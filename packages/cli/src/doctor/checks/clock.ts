@@ -6,7 +6,7 @@ const SAMPLES = 5;
 const PAUSE_MS = 400;
 /** The most that a clock may run fast or slow, as a share of the time that has passed. */
 const MOST_DRIFT = 0.001;
-/** A jump by more than this is a step of the clock. NTP slews a clock by less, and a busy scheduler moves a reading by less. */
+/** If the server's clock jumps by more than this, it was set. NTP's slewing and a busy scheduler cause only smaller jumps. */
 const STEP_MS = 100;
 const MOST_APART_MS = 500;
 
@@ -21,7 +21,7 @@ export interface ClockSample {
   readonly wallMs: number;
 }
 
-/** Whether leases end when they should. They end by the clocks of the servers. */
+/** Whether the clocks of the servers run evenly: Redis ends leases by them. */
 export const clock: Check = {
   id: "clock",
   async look({ servers }) {
@@ -63,7 +63,7 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
       fail(
         `${where}the clock was set ${step.isAhead ? "forward" : "back"} by ${Math.round(step.surplusMs)} ms within ${Math.round(step.tookMs)} ms`,
         {
-          why: "A step forward ends leases early. After a step back, a late command may still run after its caller gave up, and let a second holder in.",
+          why: "A step forward ends leases early. After a step back, a late command may still run after its caller gave up: a late release, for example, may let a second holder in.",
           wanted: "Let NTP slew the clock (chrony, ntpd without steps), and do not set it by hand.",
           doc,
         },
@@ -88,8 +88,8 @@ interface Advance {
   readonly tookMs: number;
   readonly isAhead: boolean;
   /**
-   * By how many milliseconds the server's clock moved differently from the local clock, at the least. Each reading may be from any moment
-   * of its round trip.
+   * The least number of milliseconds that the server's clock gained or lost against the local clock. It can not be exact, because the
+   * server may have read its clock at any moment of the round trip.
    */
   readonly surplusMs: number;
 }
@@ -118,7 +118,7 @@ export function apart(all: readonly (readonly ClockSample[])[]): readonly Findin
   ];
 }
 
-/** The offset of the sample with the shortest round trip. */
+/** By how many milliseconds the server's clock is ahead of the local clock, by the sample with the shortest round trip. */
 function offsetOf(samples: readonly ClockSample[]): number | undefined {
   const [best] = [...samples].sort((a, b) => a.answeredMs - a.sentMs - (b.answeredMs - b.sentMs));
   return best && best.serverMs - best.wallMs;

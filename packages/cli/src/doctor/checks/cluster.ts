@@ -29,7 +29,7 @@ export const aloneInCluster: Check = {
     if (facts.get("cluster_enabled") !== "1") return [ok(topologies[scene.target.kind])];
     return [
       fail("this server is a node of a cluster", {
-        why: "Addressed as a single server, it has only some of the locks and refuses the others (MOVED).",
+        why: "A node has only some of the locks, and refuses commands for the others (MOVED).",
         wanted: "Name the cluster as --url redis+cluster://host:port, and use a cluster client in programs.",
         doc,
       }),
@@ -44,7 +44,7 @@ const topologies: Readonly<Record<Scene["target"]["kind"], string>> = {
   cluster: "a cluster",
 };
 
-/** Undefined without the right to read settings, so that the rest of this check still runs. */
+/** Returns undefined if the user may not read settings, so that the rest of this check still runs. */
 async function nodeTimeout(read: () => Promise<string | undefined>): Promise<number | undefined> {
   try {
     return Number((await read()) ?? Number.NaN) || undefined;
@@ -72,7 +72,7 @@ export function judgeTimeout(timeoutMs: number | undefined, watchdogMs: number):
   if (timeoutMs === undefined || timeoutMs <= watchdogMs / 3) return [];
   return [
     warn(`cluster-node-timeout is ${timeoutMs} ms, over a third of the watchdog's ${watchdogMs} ms`, {
-      why: "The cluster replaces a lost master only after that time: its locks may expire before they can be renewed.",
+      why: "The cluster replaces a lost master only after that time: the master's locks may expire before they can be renewed.",
       wanted: `Set cluster-node-timeout to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
       doc,
     }),

@@ -10,7 +10,7 @@ const MOST_NAMED = 5;
 export const fleet: Check = {
   id: "fleet",
   async look({ holdfast, settings: { group } }) {
-    // One look is enough. The locks that it finds are not used.
+    // The check needs only the first look, and from it only the clients.
     const looks = watchLocks(holdfast, { group, sources: ["presence"], limit: 1 });
     try {
       for await (const seen of looks) return judge(seen);

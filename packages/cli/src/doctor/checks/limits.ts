@@ -4,7 +4,9 @@ import { bytes, numberOf } from "./memory.js";
 
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const CROWDED = 0.8;
-/** A message has a few hundred bytes, and thousands of messages to one busy subscriber may be on their way. */
+/**
+ * The check asks for a buffer of at least this size: thousands of messages of a few hundred bytes may be on their way to one subscriber.
+ */
 const LEAST_BUFFER = 1_048_576;
 
 interface Limits {

@@ -6,7 +6,7 @@ import type { Scene } from "../scene.js";
 const doc = "docs/guide/topologies.md#messages-in-a-cluster";
 const rightsDoc = "docs/guide/servers.md#the-rights-that-are-needed";
 const ARRIVES_WITHIN_MS = 1_000;
-/** The time to reconnect and to subscribe. */
+/** A second connection must be open and subscribed within this time. */
 const READY_WITHIN_MS = 5_000;
 
 /** The beginning of an error that this check ignores, because the check `cluster` reports a missing master. */
@@ -66,13 +66,13 @@ function adviceFor(reason: string): { readonly wanted: string; readonly doc: str
   return reason.includes("NOPERM")
     ? {
         wanted:
-          "Grant the rights, with the beginning of your names instead of NAME: &redisson_*{NAME* +publish +subscribe +unsubscribe",
+          "Grant these rights, after you have replaced NAME by the beginning of your lock names: &redisson_*{NAME* +publish +subscribe +unsubscribe",
         doc: rightsDoc,
       }
     : { wanted: "Check whether a proxy in between drops the messages.", doc };
 }
 
-/** Sends one message to itself, on a channel like the channels of locks. */
+/** Sends a message and receives it by a second connection, on a channel that is named like those of locks. */
 async function send(scene: Scene, family: Family): Promise<Trip> {
   const tag = scene.trialKey.includes("{") ? scene.trialKey : `{${scene.trialKey}}`;
   const channel = `redisson_lock__channel:${tag}`;

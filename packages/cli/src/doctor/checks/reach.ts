@@ -7,7 +7,7 @@ const SLOW_MS = 50;
 const SHARE = 0.1;
 
 const advice = {
-  why: "Each lock and each unlock takes one such round trip. A command that is not answered in time has an unknown outcome.",
+  why: "Each lock and each unlock takes one round trip. A command that is not answered in time has an unknown outcome.",
   doc: "docs/guide/first-steps.md#when-redis-does-not-answer",
 };
 
@@ -37,7 +37,7 @@ export async function roundTrips(server: WritableServer): Promise<readonly numbe
   return took;
 }
 
-/** @param took milliseconds of each round trip: with so few, the slowest is the 99th percentile */
+/** @param took milliseconds of each round trip; there are so few that the slowest counts as the 99th percentile */
 export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene, "commandTimeoutMs">) {
   const sorted = [...took].sort((a, b) => a - b);
   const slowest = sorted.at(-1) ?? 0;
@@ -57,7 +57,7 @@ export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene,
 }
 
 function ms(took: number): string {
-  // Clocks of virtual machines may stand still, and step back by a fraction.
+  // A virtual machine's clock may step back a little, and the difference would be negative.
   const value = Math.max(0, took);
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }

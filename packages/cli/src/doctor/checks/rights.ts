@@ -59,7 +59,7 @@ function turn({ name }: Right): number {
   return TURNS[name] ?? 0;
 }
 
-/** For each pattern of keys that a user of locks needs rights for: one key to try. */
+/** The key patterns that locks need rights for, each with a key to try. */
 function keyFamilies(key: string): ReadonlyMap<string, string> {
   const tag = tagOf(key);
   // A name that contains braces gets no further braces.
@@ -76,7 +76,7 @@ function tagOf(key: string): string {
   return key.includes("{") ? key : `{${key}}`;
 }
 
-/** The error of a call without the right; "" if the call is allowed. */
+/** The server's error if the user has no right to the call, otherwise "". */
 async function refusal({ redis }: WritableServer, command: string, args: readonly string[]): Promise<string> {
   try {
     await redis.call(command, ...args);
@@ -120,7 +120,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     findings.push(
       fail(`the user ${user} has no right to ${keys.join(" ")}, where NAME is ${name}`, {
         why: "Besides its own key, a lock has other keys and a channel, all named after it.",
-        wanted: `If the user's locks have other names, pass one of them with --name. Otherwise grant the right, with the beginning of your names instead of NAME: ${line(keys)}`,
+        wanted: `If the user's locks have other names, pass one of them with --name. Otherwise replace NAME by the beginning of your lock names, and run: ${line(keys)}`,
         doc,
       }),
     );
@@ -135,7 +135,7 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   else if (failures.length > 0 && findings.length === 0)
     findings.push(
-      fail(`${failures.length} of ${trialCount} tried uses failed: ${list(failures)}`, {
+      fail(`${failures.length} of ${trialCount} trials failed: ${list(failures)}`, {
         why: `The first error: ${failures[0]?.error}`,
         wanted: "Look at the other checks of this server.",
         doc: "docs/guide/servers.md#managed-services",
@@ -152,13 +152,13 @@ export function judge({ commands, keys, failures, user, name }: FoundRights): re
     );
   return findings.length > 0
     ? findings
-    : [ok(`the user ${user} has all rights that locks need; ${trialCount} uses were tried`)];
+    : [ok(`the user ${user} has all rights that locks need; ${trialCount} trials succeeded`)];
 }
 
 function consequence(failures: readonly TrialFailure[]): string {
   if (failures.length === 0) return "Some calls of programs need these commands.";
-  if (failures.length === trialCount) return `None of the ${trialCount} tried uses works.`;
-  return `Of ${trialCount} tried uses these failed: ${list(failures)}.`;
+  if (failures.length === trialCount) return `All ${trialCount} trials failed.`;
+  return `Of ${trialCount} trials these failed: ${list(failures)}.`;
 }
 
 function list(failures: readonly TrialFailure[]): string {

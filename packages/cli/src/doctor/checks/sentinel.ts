@@ -17,7 +17,7 @@ export interface SentinelView {
   readonly quorum: number;
   readonly downAfterMs: number;
   readonly master: string;
-  /** Its answer to the question whether there are enough Sentinels: "" if there are. */
+  /** Why it says that there are too few Sentinels for a quorum; "" if there are enough. */
   readonly noQuorum: string;
 }
 
@@ -126,7 +126,7 @@ export function judge(
   if (late.length > 0)
     add(
       `down-after-milliseconds is ${late[0]?.downAfterMs}, over a third of the watchdog's ${watchdogMs} ms (${addresses(late)})`,
-      "The Sentinels replace a lost master only after that time: its locks may expire before they can be renewed.",
+      "The Sentinels replace a lost master only after that time: the master's locks may expire before they can be renewed.",
       `Set it to ${Math.floor(watchdogMs / 3)} or less, or watchdogMs to more.`,
     );
   if (findings.length > 0) return findings;

@@ -5,7 +5,7 @@ import { ask, ofEach } from "../scene.js";
 const doc = "docs/guide/servers.md#settings-of-the-server";
 const ENTRIES = "128";
 const SLOW_SCRIPT_MS = 10;
-/** Any slow command delays all locks. */
+/** A command that takes longer is reported, because it delays all locks. */
 const SLOW_COMMAND_MS = 100;
 /** Older entries do not count. */
 const RECENT_MS = 24 * 3_600_000;
@@ -80,7 +80,7 @@ function slowest(found: readonly SlowCommand[]): string {
   const [worst] = [...found].sort((a, b) => b.tookMs - a.tookMs);
   if (worst === undefined) return "";
   const { words, tookMs, agoMs } = worst;
-  // A call of a script begins with the script itself. The first key of the call says more.
+  // The arguments of a script call begin with the script; the first key of the call says more.
   const named = isScript(worst)
     ? `${words[0]?.toUpperCase()} on ${words[3] ?? "no key"}`
     : words.slice(0, 2).join(" ");
