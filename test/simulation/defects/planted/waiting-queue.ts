@@ -152,7 +152,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-though-it-has-the-lock",
-    promise: "If other clients rely on a client to look into the queue at its release, it looks.",
+    promise: "If other clients rely on a client's release to look into the queue, the release does so.",
     shows: "Its second call gives up, and then the first frees the lock.",
     origin: "the queue of a plain lock",
     kinds: KINDS,

@@ -253,7 +253,7 @@ export const waitingDefects: readonly Defect[] = [
   },
   {
     name: "room-not-waited-for",
-    promise: "A call that waits because too many acquisitions are under way is sent once another is over.",
+    promise: "A call that waits because too many acquisitions are under way is sent when one of them is over.",
     shows:
       "More acquisitions are asked for than may be under way at once (two may be under way here, so that a small fleet gets there).",
     origin: "own-14",
