@@ -7,7 +7,8 @@ const PERMITS = ["permit semaphore"] as const;
 export const blindSpotDefects: readonly Defect[] = [
   {
     name: "copy-of-a-later-question",
-    promise: "A late copy of any question for a fair lock does not change a lease that was extended meanwhile.",
+    promise:
+      "A late copy of any question for a fair lock does not change a lease that was extended meanwhile.",
     shows:
       "The holder dies; the first waiter asks by itself, twice without knowing, extends its lease, and then the second copy arrives.",
     kinds: FAIR,

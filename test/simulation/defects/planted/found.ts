@@ -66,7 +66,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "resent-and-refused",
-    promise: "If a command is refused, but an earlier copy of it may have run, the effect of this copy is undone.",
+    promise:
+      "If a command is refused, but an earlier copy of it may have run, the effect of this copy is undone.",
     shows:
       "A Redis client sends a call again on a new connection, where it is refused, and the first copy arrives.",
     origin: "own-40",

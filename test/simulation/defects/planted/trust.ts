@@ -86,7 +86,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "max-hold-ignored",
-    promise: "maxHoldMs ends a hold that is renewed.",
+    promise: "maxHoldMs ends a hold even if it is renewed.",
     shows: "A task holds for longer than its maxHoldMs.",
     edits: [
       {
