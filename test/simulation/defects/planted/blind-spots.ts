@@ -7,7 +7,8 @@ const PERMITS = ["permit semaphore"] as const;
 export const blindSpotDefects: readonly Defect[] = [
   {
     name: "copy-of-a-later-question",
-    promise: "A late copy of any question for a fair lock does not change a lease that was extended since.",
+    promise:
+      "A late copy of any question for a fair lock does not change a lease that was extended meanwhile.",
     shows:
       "The holder dies; the first waiter asks by itself, twice without knowing, extends its lease, and then the second copy arrives.",
     kinds: FAIR,
@@ -142,7 +143,7 @@ export const blindSpotDefects: readonly Defect[] = [
   },
   {
     name: "readers-one-by-one",
-    promise: "A reader enters beside other readers.",
+    promise: "A reader gets the lock while other readers have it.",
     shows: "Two calls of one client want to read, and a writer leaves.",
     kinds: ["read-write", "fair read-write"],
     edits: [

@@ -7,7 +7,7 @@ const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 export const countDefects: readonly Defect[] = [
   {
     name: "answers-not-remembered",
-    promise: "A change of a count has its effect once, however often it arrives.",
+    promise: "A command that changes a count has its effect once, however often it arrives.",
     shows: "The answer to an acquisition, a release or a countdown is lost, and it is sent again.",
     origin: "wire-S25",
     kinds: COUNTS,
@@ -91,7 +91,7 @@ export const countDefects: readonly Defect[] = [
   },
   {
     name: "latch-opens-early",
-    promise: "A latch opens when it was counted down to zero.",
+    promise: "A latch opens only when it has been counted down to zero.",
     shows: "A latch is counted down to one.",
     kinds: ["latch"],
     edits: [

@@ -66,7 +66,8 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "resent-and-refused",
-    promise: "A refused command that may have run before is cleaned up.",
+    promise:
+      "If a command is refused, but an earlier copy of it may have run, the effect of this copy is undone.",
     shows:
       "A Redis client sends a call again on a new connection, where it is refused, and the first copy arrives.",
     origin: "own-40",
@@ -80,7 +81,7 @@ export const foundDefects: readonly Defect[] = [
   },
   {
     name: "reader-leaves-amid-a-move",
-    promise: "A reader that leaves while the slot moves does not free the lock from other readers.",
+    promise: "A reader that leaves while the slot moves does not take the lock from other readers.",
     shows:
       "Of two readers one leaves when the key of the lock has moved, and that of the other's hold has not.",
     origin: "own-42",

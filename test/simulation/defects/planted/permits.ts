@@ -94,7 +94,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "unknown-grant-kept",
-    promise: "Permits whose grant was not answered come back.",
+    promise: "If a call got permits but not the answer, the permits come back.",
     shows: "An acquisition is carried out, and its call gives up without an answer.",
     origin: "wire-S10",
     kinds: BOTH,
@@ -122,7 +122,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "one-permit-too-many",
-    promise: "Only permits that have run out come back.",
+    promise: "If leases of permits end, only their permits come back.",
     shows: "The lease of one permit ends while another is held, and somebody asks.",
     origin: "simulation.md",
     kinds: ["permit semaphore"],
@@ -273,7 +273,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "turn-taken-by-others",
-    promise: "A waiting client does not take permits that clients before it were told to take.",
+    promise: "A waiting client does not take permits that clients ahead of it were told to take.",
     shows: "A client comes back for permits that it has just given to another one.",
     kinds: BOTH,
     edits: [

@@ -66,7 +66,7 @@ export const recipeDefects: readonly Defect[] = [
   },
   {
     name: "fires-share-a-mark",
-    promise: "Each fire is run, unless Redis gave the fire to a call and its answer was lost.",
+    promise: "Each fire is run, unless Redis gave the fire to a call and the answer was lost.",
     shows: "A second fire of a job is due.",
     kinds,
     topologies,

@@ -29,7 +29,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "cradle-mixed-up",
-    promise: "A forgotten lease lets others in after its TTL, whichever leases were released before.",
+    promise: "A forgotten lease lets others in after its TTL, whichever other leases were released earlier.",
     shows: "Of several young leases one is released, and another is forgotten and collected.",
     edits: [{ file: "src/threads/abandonment.ts", find: "last.cradle = at;", replace: "" }],
   },
@@ -90,7 +90,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "renewed-too-often",
-    promise: "A lease is renewed once in each third of its time.",
+    promise: "A lease is renewed once in every third of its length.",
     shows: "A task holds for as long as a lease, without any fault.",
     edits: [
       {
@@ -102,7 +102,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "call-beat-ignored",
-    promise: "A hold with its own watchdogMs is renewed once in each third of that time.",
+    promise: "A hold with its own watchdogMs is renewed once in every third of this time.",
     shows:
       "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
     edits: [
@@ -115,7 +115,7 @@ export const renewalDefects: readonly Defect[] = [
   },
   {
     name: "inner-lease-not-lengthened",
-    promise: "If the lease of an outer hold is longer, the inner hold lasts as long.",
+    promise: "If an outer hold has the longer lease, the inner hold lasts as long as this lease.",
     shows:
       "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
     origin: "R37",

@@ -8,7 +8,7 @@ export const serverDefects: readonly Defect[] = [
   {
     name: "moved-hold-believed",
     promise:
-      "If replicas are required, a hold whose server has changed is confirmed by the new server or lost.",
+      "If replicas are required, a hold whose server has changed is confirmed by the new server, or reported as lost.",
     shows: "A failover or a slot that moves leads to a server which lacks the hold.",
     origin: "own-8",
     topologies: ["cluster", "sentinel"],
@@ -36,7 +36,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "confirmed-elsewhere",
-    promise: "Only the present server of a key can confirm holds of it.",
+    promise: "Only the server that has a key now can confirm holds of this key.",
     shows: "A slot moves twice, and the answer of the server in between comes last.",
     origin: "own-8",
     topologies: ["cluster"],
@@ -50,7 +50,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "shortfall-believed",
-    promise: "If replicas are required, an acquisition on too few replicas gives no hold.",
+    promise: "If replicas are required, an acquisition that reached too few replicas gives no hold.",
     shows: "Replicas lag or are stopped, a lock is taken, and one without it takes over.",
     origin: "B30",
     topologies: ["cluster", "sentinel"],
@@ -64,7 +64,7 @@ export const serverDefects: readonly Defect[] = [
   },
   {
     name: "short-renewal-believed",
-    promise: "If replicas are required, a renewal on too few replicas prolongs nothing.",
+    promise: "If replicas are required, a renewal that reached too few replicas does not lengthen the lease.",
     shows: "A replica stops after an acquisition, misses its renewals, and takes over.",
     origin: "R6",
     topologies: ["sentinel", "cluster"],

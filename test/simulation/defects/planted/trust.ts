@@ -86,7 +86,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "max-hold-ignored",
-    promise: "maxHoldMs ends a hold that is renewed.",
+    promise: "maxHoldMs ends a hold even if it is renewed.",
     shows: "A task holds for longer than its maxHoldMs.",
     edits: [
       {
@@ -178,7 +178,7 @@ export const trustDefects: readonly Defect[] = [
   },
   {
     name: "hurt-is-unreachable",
-    promise: "A lease whose time was too short is reported as expired, not as unreachable.",
+    promise: "A lease that ended because it was too short is reported as expired, not as unreachable.",
     shows: "A fixed lease, or one that was never renewed, runs out.",
     origin: "simulation.md",
     edits: [

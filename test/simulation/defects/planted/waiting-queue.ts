@@ -152,7 +152,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "left-though-it-has-the-lock",
-    promise: "If other clients rely on a client to look into the queue at its release, it looks.",
+    promise: "If other clients rely on a client's release to look into the queue, the release does so.",
     shows: "Its second call gives up, and then the first frees the lock.",
     origin: "the queue of a plain lock",
     kinds: KINDS,
@@ -272,7 +272,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   {
     name: "next-forgotten-by-an-older-answer",
     promise:
-      "The second client of a queue asks when the time of the lock that was given to the first is over.",
+      "The second client of a queue asks when the time for which the first was given the lock is over.",
     shows: "It is told that it is the next one while it asks, and reads the answer to that afterwards.",
     origin: "own-118",
     kinds: KINDS,
@@ -287,7 +287,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   {
     name: "next-not-minded",
     promise:
-      "The second client of a queue asks when the time of the lock that was given to the first is over.",
+      "The second client of a queue asks when the time for which the first was given the lock is over.",
     shows: "The client that was given the lock stands still, or is dead, or frees it late.",
     kinds: KINDS,
     edits: [

@@ -45,7 +45,7 @@ export const waitingSpinDefects: readonly Defect[] = [
   {
     name: "asleep-behind-a-spin-lock",
     promise:
-      "A call that waits behind a spin lock of its client hears of a release after the spin lock has given up.",
+      "A call that waits behind a spin lock call of its client notices a release after that call has given up.",
     shows: "The last answer to the spin lock comes when its time is up.",
     origin: "own-120",
     kinds: KINDS,
