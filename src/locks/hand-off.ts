@@ -6,7 +6,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
 import type { Wish } from "./wish.js";
 
-/** If less trust were left, Redis might learn of the successor too late. */
+/** A lease that ends sooner is not handed over: Redis might learn of the next holder too late. */
 const LEAST_TRUST_MS = 500;
 
 /** A sleeping waiter that can take over the lock when another call of its client hands it over. */
@@ -65,7 +65,8 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   chain.pass(next);
   const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  // No renewal notices the end of a fixed lease. An alarm does, so that the client gives up the place that it still has in the queue.
+  // A fixed lease is not renewed, so only an alarm notices its end. The client then gives up the place that it still has in the queue in
+  // Redis.
   if (!next.terms.renewed) next.watch();
   return next;
 }

@@ -25,9 +25,11 @@ export interface LockState {
   /** The key in Redis. */
   readonly key: string;
   /**
-   * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like any other, so
-   * it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
+   *
+   * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like a plain lock,
+   * so it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
    * semaphore without taken permits.
+   *
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /**
@@ -55,10 +57,12 @@ export interface LockState {
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   * At least this many processes wait for the lock's release. Counts the listeners of its channel, which stay some ten seconds after a
-   * wait; or `waitingClients` if these are more, because only the first two listen there. Waiters of fair and spin locks are not counted.
-   * In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels,
-   * in a cluster with classic messages, and where `PUBSUB` is not allowed.
+   *
+   * At least this many processes wait for the lock's release. Counts the subscribers of its channel, which remain some ten seconds after a
+   * wait. Counts `waitingClients` if these are more: only the first two subscribe. Waiters of fair and spin locks are not counted. In a
+   * cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels, in a
+   * cluster with classic messages, and where `PUBSUB` is not allowed.
+   *
    */
   readonly listeners?: number;
   /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */
