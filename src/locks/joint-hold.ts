@@ -138,7 +138,7 @@ export class JointHold {
   }
 
   #follow({ signal }: Hold): void {
-    // A listener added only now would not hear that the hold ended between two clock reads.
+    // The hold may have ended at the moment when its signal was read; a listener that is added now would then never be called.
     if (signal.aborted) this.checkMs();
     else signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }

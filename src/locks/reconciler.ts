@@ -47,9 +47,11 @@ export function reconcile(
 }
 
 /**
+ *
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its
- * field, all fields of its chain are freed, except when the client closes.
+ * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its field,
+ * the fields of all holders in its chain are freed, except when the client closes.
+ *
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -69,8 +71,10 @@ function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): vo
 }
 
 /**
- * The one repair loop: sends the command that the record says is next, one at a time, until nothing is left to do. Each record with work
- * left has its own reconciler, and reconcilers do not wait for each other.
+ *
+ * The only repair loop: sends the commands that the stay's record asks for, one at a time, until nothing is left to do. Each record with
+ * work left has its own reconciler, and reconcilers do not wait for each other.
+ *
  */
 class Reconciler {
   readonly #lock: LockIdentity;
@@ -191,7 +195,7 @@ class Reconciler {
     }
   }
 
-  /** Writes the field of a chain's latest holder. Until Redis answers, that holder is trusted only as long as its predecessor was. */
+  /** Writes the field of the latest holder in the chain of hand-overs. */
   #name(): Promise<0 | "again" | "rest"> {
     const { chain } = this.#stay;
     if (chain === undefined) throw new Error("a record without a chain has no name");
@@ -202,7 +206,7 @@ class Reconciler {
     });
   }
 
-  /** Releases every field of a chain that its holders have left: Redis has one of these fields. */
+  /** Releases the fields of all holders in a chain that no longer has a holder: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;

@@ -33,7 +33,7 @@ interface Call {
   readonly isAskedAgain?: boolean;
 }
 
-/** The holder when the lock was last seen. */
+/** The holder that was last seen. */
 export interface SeenObstacle extends Obstacle {
   /** On the monotonic clock of the client. */
   readonly seenMs: number;
@@ -71,7 +71,7 @@ export class Wish implements Patience {
   readonly replaced: Hold | undefined;
   readonly isPart: boolean;
   readonly isAskedAgain: boolean;
-  /** The scope of `asThread` that a bare hold belongs to. */
+  /** The scope of `asThread` that a hold without a body belongs to. */
   takenIn: Scope | undefined;
   /** The write hold beside which the call may read. */
   kin: Hold | undefined;
