@@ -7,17 +7,18 @@ import { Link, Ring } from "../linked.js";
 const BUCKETS = 512;
 
 /**
+ *
  * Many timeouts on one timer of the clock: scheduling and cancelling cost O(1). For timeouts that are mostly cancelled and may fire up to
  * one tick late, but never early.
  *
  * Ticks are counted from the creation of the wheel. A timeout with deadline d belongs to tick ceil(d / tickMs) and to bucket tick mod
- * buckets. It stores that tick instead of a count of remaining rounds, so that empty turns need not be walked: neither after sleep nor
- * after a stall.
+ * buckets. It stores that tick, not a count of remaining turns. So after sleep or a stall, the wheel need not go through empty turns.
  *
  * All tasks run on one timer, in the async context of the call that happened to set it; give the wheel a clock that leaves that context. An
  * error thrown by a task becomes a process warning.
  *
  * @see Netty, `io.netty.util.HashedWheelTimer`; Varghese and Lauck, "Hashed and Hierarchical Timing Wheels"
+ *
  */
 export class HashedWheelTimer {
   readonly #clock: Clock;
@@ -26,7 +27,7 @@ export class HashedWheelTimer {
   readonly #startMs: number;
   /** Each bucket is created for its first timeout: most clients need only a few of the hundreds. */
   readonly #buckets = new Array<Ring<WheelTimeout> | undefined>(BUCKETS).fill(undefined);
-  /** The latest tick that the wheel has reached: the timeouts in the buckets belong to later ones. */
+  /** The latest tick that the wheel has reached: the timeouts in the buckets belong to later ticks. */
   #lastTick = 0;
   /** The tick that the timer is set for. While tasks run, it is in the past, so that they set no other timer. */
   #wakeTick = Number.POSITIVE_INFINITY;

@@ -59,7 +59,7 @@ export class UnderWay {
     return !this.#commands.isEmpty || !this.#pauses.isEmpty;
   }
 
-  /** Expires the command at its `expiresMs`, unless it was passed to `settled` before. */
+  /** Expires the command at its `expiresMs`, unless `settled` is called with it before that time. */
   add(pending: Pending): void {
     (pending.isAside ? this.#aside : this.#commands).add(pending);
     if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
