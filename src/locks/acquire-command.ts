@@ -32,14 +32,14 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   stay: Stay;
   /** The hold count that Redis has before the command runs. */
   heldCount = 0;
-  /** The place among the commands under way that `Admission` gave the command; undefined until then, and for a command that needs none. */
+  /** The permission of `Admission` to send the command; undefined until then, and for a command that needs none. */
   #room: Room | undefined;
   /** Whether the current attempt was already sent once. */
   #wasSent = false;
   /** The latest deadline that the command was sent with. A copy of the command that arrives later changes nothing. */
   #deadline: Deadline | undefined;
 
-  /** @param room the room that was already taken for this command */
+  /** @param room the permission that `Admission` has already given for this command */
   constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
@@ -53,8 +53,10 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
 
   /**
    *
-   * True for a re-entry, because its caller holds the lock meanwhile. Also true for a call that has a place in a queue in Redis, because
-   * the lock may have been granted to it.
+   *
+   * A re-entry goes first, because its caller already holds the lock. So does a call with a place in a queue in Redis, because the lock may
+   * have been granted to it.
+   *
    *
    */
   get goesFirst(): boolean {
@@ -72,7 +74,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   dismissed(_error?: UnavailableError): void {
-    // `takeTogether` takes room before it makes its commands, so they never wait for room.
+    // `takeTogether` asks `Admission` before it makes its commands, so they are never dismissed.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {

@@ -58,9 +58,9 @@ export class Acquisition extends Attempt {
   readonly #caller: Caller;
   /** The stay that the call enters first, and how. */
   #entrance: Entrance;
-  /** Whether this call began the stay. If so, and if it gets no hold, it ends the stay. */
+  /** Whether this call began the stay. If it did and gets no hold, it ends the stay. */
   #hasBegun = false;
-  /** The existing stay in which it is this call's turn: until `settled`, no other call of the thread enters the stay. */
+  /** The existing stay in which it is this call's turn: until the turn ends, no other call of the thread enters the stay. */
   #entered: Stay | undefined;
   /** The hold that the call has acquired. */
   #hold: Hold | undefined;
@@ -214,8 +214,10 @@ export class Acquisition extends Attempt {
 
   /**
    *
-   * Takes a hold that was handed over or granted. The giver could not know if this call was cancelled at the same moment: the hold is then
-   * released.
+   *
+   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the hold is released: the giver could not
+   * know of the cancellation.
+   *
    *
    */
   #takenOver(hold: Hold): void {

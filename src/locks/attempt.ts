@@ -221,7 +221,7 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    // Such a call waits for its turn behind another call, which uses some of the time: so it then asks only once.
+    // A call without a `way` waits for its turn behind another call, which uses some of the time: so it then asks only once.
     wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }

@@ -10,7 +10,7 @@ import type { Wish } from "./wish.js";
 export interface Claim {
   /** The owner of the lock that the call acquires. */
   readonly thread: Thread<Stay>;
-  /** The hold on its path, of a scope around it, that the call re-enters; undefined if the call begins a stay or names its thread. */
+  /** The hold of a scope around the call that the call re-enters; undefined if the call begins a stay or names its thread. */
   readonly outer: Hold | undefined;
   /** The caller's write hold, if the call reads beside it; undefined for all other calls. */
   readonly kin: Hold | undefined;
@@ -118,7 +118,7 @@ export function mayEnter(
       "this thread holds it by a lease from lock() or tryLock() too: pass { threadId: lease.threadId }, or call from inside lease.run()";
     throw new ReentryError(lock.name, why);
   }
-  // If two concurrent bodies both read and want to write again, they would wait for each other.
+  // Two concurrent bodies that both read, and both want to write again, would wait for each other.
   if (sibling !== undefined && lock.kind.half === "write" && scope.holdOf(lockId("read", lock.key))) {
     throw new UpgradeNotSupportedError(lock.name);
   }

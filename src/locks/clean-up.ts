@@ -50,7 +50,7 @@ export async function takeBack(lock: LockIdentity, stay: Stay): Promise<void> {
   stay.unsettled();
   try {
     await inRedis.inTurn(() => sendRelease(lock, stay, { goesOn, patience: { replicated: false } }));
-    // A replica may have the acquisition without having acknowledged it; it would restore the lock if promoted.
+    // A replica may have the acquisition without having acknowledged it. If that replica were promoted, the lock would be held again.
     goesOn = inRedis.copiesUntilMs > 0;
   } catch {
     // `reconcile` tries again.

@@ -6,7 +6,7 @@ import type { Wish } from "./wish.js";
 
 const NONE: readonly Stay[] = [];
 
-/** What is known of a hold from an answer, a grant or a hand-over. */
+/** What an answer, a grant or a hand-over says about the hold. */
 type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
 
 /**

@@ -21,10 +21,12 @@ export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<
 
 /**
  *
+ *
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the call's
  * thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside the write
  * hold of this stay. `settle`: the stay is in the other lock of a read-write pair, under the id that the caller chose; the call waits until
- * it has ended.
+ * the stay has ended.
+ *
  *
  */
 export interface Entrance {

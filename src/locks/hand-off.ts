@@ -6,7 +6,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
 import type { Wish } from "./wish.js";
 
-/** A lease that ends sooner is not handed over: Redis might learn of the next holder too late. */
+/** A lock whose lease ends sooner is not handed over: Redis might learn of the next holder too late. */
 const LEAST_TRUST_MS = 500;
 
 /** A sleeping waiter that can take over the lock when another call of its client hands it over. */
@@ -40,12 +40,14 @@ export class Heir {
 }
 
 /**
+ *
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Possible
  * only if the stay has no other hold.
  * @returns the next hold, which must be written to Redis; undefined when the lock is to be freed: no call of this client may take over, or
- * other clients have their turn
+ * it is the turn of other clients
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
+ *
  */
 export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   const { client } = lock;

@@ -44,14 +44,16 @@ export interface LockState {
   /** The waiters of a fair lock, the next one first. Waiters of plain, non-reentrant, fenced and write locks are in `waitingClients`. */
   readonly queue: readonly string[];
   /**
+   *
    * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
    * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may briefly list
    * clients. A dead client stays listed until its turn is skipped, but no longer than ten minutes after the last wait of any client. JVMs
    * and waiters for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
-   * A client is listed once for each number of permits that its calls want, but only after another client was faster or it knows that
-   * others wait. So a client that waits alone is never listed.
+   * A client is listed once for each number of permits that its calls want, but only after another client was faster, or once the client
+   * knows that others wait. So a client that waits alone is never listed.
+   *
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
@@ -73,7 +75,7 @@ export interface LockState {
   readonly ownHolders: readonly string[];
   /** True when its only holder is `<client id>:0`: the lock was released, and its key is kept for a while. */
   readonly kept: boolean;
-  /** How many permits a semaphore has available, or the remaining count of a latch. Absent for a lock. */
+  /** The number of available permits of a semaphore, or the remaining count of a latch. Absent for a lock. */
   readonly available?: number;
   /** The leased permits of a permit-expirable semaphore, soonest to return first; at most 1,000. Absent for all others. */
   readonly taken?: readonly TakenPermit[];

@@ -145,8 +145,8 @@ export class JointHold {
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // The losses, the earliest first, by how long ago each was: the clocks of the clients may differ. Of two losses in the same
-    // millisecond, the one of a hold whose time was over comes first.
+    // The losses, the earliest first. They are compared by how long ago they happened, because the clocks of the clients may differ. Of two
+    // losses in the same millisecond, the one of a hold whose time was over comes first.
     const losses = holds
       .flatMap(({ loss, heldMs }) =>
         loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],

@@ -143,7 +143,7 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // An outcome was unknown, but the call has asked since, or may still ask.
+  // An unknown outcome does not count as a failure if the call has asked since, or may still ask.
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
@@ -171,7 +171,7 @@ class Ears {
   readonly #closers = new Map<SingleLock, () => void>();
   /** The locks that the latest round found taken. The round's own releases on other locks are ignored. Undefined during a round. */
   #blocked: ReadonlySet<SingleLock> | undefined;
-  /** The locks with a message during a round. */
+  /** The locks for which a message came during a round. */
   readonly #heard = new Map<SingleLock, ReasonToAsk>();
   /** The first message or reconnect since the latest round. */
   news: ReasonToAsk | undefined;

@@ -138,11 +138,11 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
   } catch (error) {
     isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
-    // For a hold that was already gone, the loss was published instead.
+    // If the hold was already gone, its loss was published instead of a failed release.
     if (!isFinal) tell(ending, { error: failure });
   }
   stay.releases -= 1;
-  // Needed even if the hold was already gone: a late copy of its acquisition could take the lock again, without a hold.
+  // `reconcile` runs even if the hold was already gone: a late copy of its acquisition could take the lock again, without a hold.
   const { copiesUntilMs, reconciler } = stay.inRedis;
   if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);
   stay.settled();
@@ -203,8 +203,10 @@ function lowered(
 
 /**
  *
- * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has the field of one of the holders since
- * then, so this releases all their fields.
+ *
+ * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has the field of this holder or of an earlier
+ * one, so this releases the fields of all of them.
+ *
  *
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {

@@ -15,7 +15,7 @@ import { makeTerms, type Terms } from "../threads/terms.js";
 
 /** The properties of one call. */
 interface Call {
-  /** `using`: a body runs in the hold; `lock`: a bare lease is returned. */
+  /** `using`: a body runs in the hold; `lock`: a lease without a body is returned. */
   readonly form: "lock" | "using";
   /** Whether the call may wait. */
   readonly waits: boolean;

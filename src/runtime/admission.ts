@@ -42,7 +42,7 @@ export class Room {
   underWay = 0;
   /** When the latest of the answered acquisitions was sent, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
-  /** The error of an acquisition that got no answer in its time, since the queue was last checked. */
+  /** The error of an acquisition that has failed without an answer since the queue was last checked. */
   failure: unknown;
   /** Whether a check of the queue is scheduled. */
   isDue = false;

@@ -19,7 +19,7 @@ export interface FairWaiter {
 
 /** When something was seen in Redis. */
 export interface Sighted {
-  /** The time just before the sending of the command that saw it. */
+  /** The time just before the command was sent whose answer showed it. */
   readonly sentAt: Instant;
   /** How many times the connection had been lost before that command was sent. */
   readonly resets: number;

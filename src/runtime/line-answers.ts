@@ -2,8 +2,11 @@ import type { Waiter } from "./waiter.js";
 
 /**
  *
+ *
  * Remembers when Redis last answered that the lock, or whatever the line waits for, is taken. A call may report this to its caller only if
- * the question was sent after the call began: an older answer says nothing about the time of the call, and no answer at all is an outage.
+ * the question was sent after the call began: an older answer says nothing about the time of the call, and no answer at all means an
+ * outage.
+ *
  *
  */
 export class LineAnswers {

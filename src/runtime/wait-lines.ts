@@ -8,7 +8,9 @@ import { usableYield } from "./yields.js";
 
 /** The number of empty lines that are always kept. */
 const FEW_EMPTY = 64;
-/** At most this many locks are remembered whose releases have reached other clients. For further locks, newcomers may overtake waiters. */
+/**
+ * A client remembers at most this many locks whose releases have reached other clients. For further locks, newcomers may overtake waiters.
+ */
 const MOST_HEARD = 1_000;
 
 /** The waiters of this client, in one line for each thing that they wait for. */

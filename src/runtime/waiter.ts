@@ -44,7 +44,7 @@ export class Waiter extends Link {
    * head.
    */
   naps = false;
-  /** What presence reports that it waits for; undefined if the call waits for nothing that other calls may have. */
+  /** What it waits for, as presence reports it; undefined if the call waits for nothing that other calls may have. */
   waitsFor: WaitsFor | undefined;
   /** The note that its caller gave for the hold, for presence. */
   note: string | undefined;
