@@ -53,7 +53,7 @@ export abstract class Attempt extends AcquireCommand {
   protected way: WayOfWaiting | undefined;
   /** The error that the call failed with. */
   protected error: unknown;
-  /** How many attempts were answered `late` or found a leftover: at `MOST_VAIN_TRIES` the call fails. */
+  /** How many attempts were answered `late` or found a leftover of an earlier stay: at `MOST_VAIN_TRIES` the call fails. */
   #vainTries = 0;
   /** Ends the call's turn among the commands of the stay. True if `stay.inRedis.endTurn` ends the turn. */
   #turn: (() => void) | true | undefined;
@@ -226,7 +226,7 @@ export abstract class Attempt extends AcquireCommand {
     return waitsOn;
   }
 
-  /** Whether a live hold of this client excludes the call. The client trusts its own holds without asking Redis. */
+  /** Whether a live hold of this client excludes the call. The client relies on its own holds without asking Redis. */
   #isHeldHere(): boolean {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;

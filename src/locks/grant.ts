@@ -14,11 +14,13 @@ const SHORT_LEASE_MS = 500;
 
 /**
  *
+ *
  * Enters a fair lock that another owner's script has granted to this waiter for `grantMs`. The waiter's field is queued only once in its
  * life. At `place.sentAt` it had no grant yet, because Redis answered `queued` to the command sent then. The grant came later, so it lasts
  * at least until `grantMs` after `place.sentAt`.
- * @returns undefined if the grant may be over, or cannot be trusted without asking Redis
+ * @returns undefined if the grant may be over, or if only Redis can tell whether it is valid
  * @see docs/internals/states.md#a-place-in-a-fair-queue
+ *
  *
  */
 export function enterByGrant(

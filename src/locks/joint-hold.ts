@@ -87,7 +87,7 @@ export class JointHold {
     if (this.#abort !== undefined) this.#follow(hold);
   }
 
-  /** Milliseconds for which at least `quorum` holds may be trusted; 0 when the joint hold is over. */
+  /** Milliseconds for which at least `quorum` holds certainly last; 0 when the joint hold is over. */
   checkMs(): number {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());

@@ -155,8 +155,10 @@ export abstract class JointLock implements Lock {
 
   /**
    *
+   *
    * The caller's threadId in one of the locks. The threadId of a joint lease stands for one stay in each of the locks.
-   * @throws LeaseLostError if this lock is not held along with the others
+   * @throws LeaseLostError if this lock is not held together with the others
+   *
    *
    */
   protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {

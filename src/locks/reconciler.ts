@@ -23,7 +23,7 @@ const TELLING_MS = 60_000;
 
 /** A request of a call that has left something undone in Redis. */
 interface Undoing extends Pick<Sending, "goesOn"> {
-  /** Called when Redis has what the stay wants and no copy can change that, or when the reconciler gives up. */
+  /** Called when Redis has what the stay wants and no late copy of a command can change that, or when the reconciler gives up. */
   readonly ended?: (() => void) | undefined;
 }
 
@@ -254,14 +254,20 @@ class Reconciler {
     return isShort && count === 0 && !isDoubtful;
   }
 
-  /** Whether Redis can no longer have anything of the stay: its longest lease has ended, and it can have no place in a fair queue. */
+  /**
+   * Whether Redis can no longer have anything of the stay: its longest lease has ended, and it can have no place in the queue of a fair
+   * lock.
+   */
   get #isTooLate(): boolean {
     const { clock } = this.#lock.client;
     this.#endMs ??= this.#end();
     return clock.monotonicMs() >= this.#endMs;
   }
 
-  /** Redis drops a waiter that has been silent for `aliveMs`; a grant made just before that ends within another `aliveMs`. */
+  /**
+   * Redis drops a waiter that has been silent for `aliveMs`. If the waiter was granted the lock just before, the grant ends within another
+   * `aliveMs`.
+   */
   #end(): number {
     const { client, kind } = this.#lock;
     const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
@@ -284,7 +290,7 @@ class Reconciler {
       this.#tellingEndMs ??= client.clock.monotonicMs() + TELLING_MS;
       return client.isClosing || this.#isTooLate || client.clock.monotonicMs() >= this.#tellingEndMs;
     }
-    // A copy that arrives later could release the next hold of the same stay.
+    // A copy of a release that arrives later could release the next hold of the same stay.
     const mayHarm = this.#record.copiesUntilMs > 0 && (this.#goesOn || live.length > 0);
     return this.#isTooLate && !mayHarm;
   }

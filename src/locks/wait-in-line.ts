@@ -121,7 +121,7 @@ export class WaitInLine implements WayOfWaiting {
     }
     const wasNapping = waiter.naps && !byAnswer && this.line.head === waiter;
     this.lock.client.lines.leave(this.line, waiter);
-    // The client may have no place in the queue yet, so that the next call would miss the release: wakes that call, which asks for a place.
+    // The client may have no place in the queue yet. The next call would then miss the release, so it is woken and asks for a place.
     if (wasNapping) this.line.wake();
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
     if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);

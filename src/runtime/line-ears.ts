@@ -15,8 +15,10 @@ export interface LineEarServices extends EarServices {
 }
 
 /**
+ *
  * The first client in a queue waits this long before it also listens to the common channel, if the clients that were served before it look
- * into the queue. When many clients compete, it has been notified by then.
+ * into the queue. When many clients compete, the first client has been notified by then.
+ *
  */
 const HEARS_ALL_AFTER_MS = 50;
 

@@ -50,7 +50,7 @@ export class WaitLine implements LineHearer {
   ears: LineEars | undefined;
   /** Whether the head's question should put this client into the queue. True if a message about its turn would arrive. */
   queues = false;
-  /** Whether the head should ask because of news since the latest question; `#news` says which. */
+  /** Whether the head should ask because something has happened since the latest question; `#news` says what. */
   #woken = false;
   #news: LineNews = "timer";
   /** Undefined until this client frees the lock while calls wait. */

@@ -34,7 +34,7 @@ export interface Renewable {
   gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
-  /** How much longer the shortest renewed lease is trusted; Infinity if there is none. @param at the current time */
+  /** How much longer the shortest renewed lease certainly lasts; Infinity if there is none. @param at the current time */
   leastMs(at: Instant): number;
 }
 
