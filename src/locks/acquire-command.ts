@@ -15,10 +15,8 @@ import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
 
 /**
- *
  * The part of an acquire command that is about one lock. Notes in `stay.inRedis` what the answer says about the stay's field in Redis.
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer>, Entrant, Part {
   readonly limited = true;
@@ -52,12 +50,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   *
-   *
    * A re-entry goes first, because its caller already holds the lock. So does a call with a place in a queue in Redis, because the lock may
    * have been granted to it.
-   *
-   *
    */
   get goesFirst(): boolean {
     const { lock, wish, heldCount } = this;
@@ -113,10 +107,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   *
    * All calls may have given up while this command was under way. The client then left the queue, but the command may have put it back: the
    * client leaves again.
-   *
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);

@@ -26,12 +26,10 @@ import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
- *
  * Acquires a lock for a caller, who may already hold it.
  * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError, UnavailableError,
  * WrongTypeError, ClientClosedError
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: HoldResult<T>): Promise<T> {
   const { failed } = caller;
@@ -48,11 +46,9 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
 }
 
 /**
- *
  * One call for a lock of any kind, from its beginning to its end. An answer or a wake-up runs the next step directly, without a promise;
  * only the caller has a promise. `goesOn` and `outcome` do what must run in the caller's async context: events, errors, and decisions about
  * a hold that was handed over or granted. Only the caller calls them.
- *
  */
 export class Acquisition extends Attempt {
   readonly #caller: Caller;
@@ -213,12 +209,8 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   *
-   *
    * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the hold is released: the giver could not
    * know of the cancellation.
-   *
-   *
    */
   #takenOver(hold: Hold): void {
     const { cancelled } = this.waiter;

@@ -13,12 +13,10 @@ import { giveBack } from "./release.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 
 /**
- *
  * The states of an acquisition. `waiting`: it sleeps, or waits for its turn in a stay. `asking`: an attempt is under way. `takingBack`: it
  * releases what it has in Redis and cannot use. The other five are ends: `refused` (the call may not wait), `over` (its time is up),
  * `entered`, `cancelled`, `failed`.
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export type AttemptState =
   | "waiting"
@@ -31,11 +29,9 @@ export type AttemptState =
   | "failed";
 
 /**
- *
  * Makes the attempts of one call, one after the other. While an attempt is under way, no other command of the same stay is. If the call is
  * cancelled during an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export abstract class Attempt extends AcquireCommand {
   /** Whether the call asks again under the same field after it has released a lock that came too late. */
@@ -43,10 +39,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   *
    * What events report as the end of the wait if the first attempt finds the lock free. After the call has waited for something else, this
    * is no longer `free`.
-   *
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
@@ -58,9 +52,7 @@ export abstract class Attempt extends AcquireCommand {
   /** Ends the call's turn among the commands of the stay. True if `stay.inRedis.endTurn` ends the turn. */
   #turn: (() => void) | true | undefined;
   /**
-   *
    * Ends the background work of a call that was cancelled during its latest attempt. Undefined while the call still waits for the attempt.
-   *
    */
   protected lateEnd: (() => void) | undefined;
 
@@ -83,11 +75,9 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   *
    * Sends an attempt once the call has its turn and `Admission` has room at the server. During the turn, no other command changes the hold
    * count in Redis. A member of a red lock does not wait for room, because its time for an answer is short.
    * @throws LeaseLostError if the stay has already ended
-   *
    */
   protected ask(): void {
     const { lock, wish, stay } = this;
@@ -193,12 +183,10 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   *
    * The call's time is up, or it may not wait. The call reports that the lock is taken only if it has learned this since it began: from an
    * answer of Redis to this call or to another call of its client, or from a hold of its client. Otherwise the call waits for an answer,
    * one command timeout at most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
-   *
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
     const { wish, waiter, way } = this;

@@ -18,7 +18,6 @@ export interface Claim {
 }
 
 /**
- *
  * Decides which thread a call acts as, and which hold it re-enters. A call may re-enter only a hold of a scope around it. Any other hold
  * excludes the call, even one of the same thread; otherwise two concurrent bodies of one thread could both be in the lock. See
  * docs/decisions/003-the-path-decides-re-entry.md.
@@ -26,7 +25,6 @@ export interface Claim {
  * ever; LeaseLostError if the hold to re-enter is over
  * @param replaced a lost hold that a red lock acquires again
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export function claimOf(
   lock: LockIdentity,
@@ -96,13 +94,11 @@ function threadOf(lock: LockIdentity, threadId: number): Thread<Stay> {
 }
 
 /**
- *
  * False while a hold outside the caller's path excludes the call, for example the hold of a concurrent body. The call waits until that hold
  * ends.
  * @param outer the hold on the path that the call enters
  * @param others the live holds of the stay and of the stays beside it
  * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError where the call would wait for ever
- *
  */
 export function mayEnter(
   lock: LockIdentity,

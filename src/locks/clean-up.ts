@@ -5,11 +5,9 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- *
  * For a call that has ended without a hold. A late copy of its acquisition may still take the lock in Redis: releases the lock in the
  * background.
  * @param isRecorded whether the field may be in the queue of a fair lock
- *
  */
 export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean): void {
   const { inRedis } = stay;

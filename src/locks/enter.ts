@@ -10,11 +10,9 @@ const NONE: readonly Stay[] = [];
 type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
- *
  * Records a hold that the stay got from Redis or from another call of this client.
  * @param at the current time, if the caller has just read it
  * @returns undefined if its lease is already over
- *
  */
 export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
@@ -29,13 +27,11 @@ export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): H
 }
 
 /**
- *
  * Like {@link enter}, but for the answer `held` to the acquisition itself. The answer proves that the lock was free for this call, so other
  * leases of this client on the lock are lost. A hand-over does not prove this, because Redis is not asked. A grant does not prove it
  * either, because its message may be about an older stay. If the answer comes after the lease has ended, another call may have taken the
  * lock since. Another call has certainly taken it if its acquisition was sent later and its answer `held` has already been read.
  * @returns undefined if its lease is already over, or another call has got the lock since
- *
  */
 export function enterByAnswer(
   lock: LockIdentity,

@@ -20,14 +20,10 @@ export interface Caller {
 export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
- *
- *
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the call's
  * thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside the write
  * hold of this stay. `settle`: the stay is in the other lock of a read-write pair, under the id that the caller chose; the call waits until
  * the stay has ended.
- *
- *
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
@@ -79,13 +75,11 @@ export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay 
 }
 
 /**
- *
  * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked again
  * each time the waiter wakes.
  * @returns `taken`: it is the call's turn, and the call must end it by `settled`, unless it enters by `settle`; `none`: the call may not
  * wait any longer
  * @throws the errors of `mayEnter`
- *
  */
 export function turnIn(
   { stay, by, mayEnter }: Entrance,

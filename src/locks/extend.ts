@@ -7,12 +7,10 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- *
  * Makes the fixed lease of a hold end `leaseMs` from now. Waits until no other command of the stay is under way. Sends a release that frees
  * no hold and sets the TTL that the holds need: such a command works for each kind of lock, has a deadline and may be repeated.
  * @throws TypeError for a lease that the watchdog renews; LeaseLostError, NotHeldError, UnavailableError
  * @see docs/internals/states.md#extending-a-lease
- *
  */
 export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   if (hold.terms.renewed) throw watched(lock.name);

@@ -30,8 +30,6 @@ export const nonReentrantFairLock: LockKind = {
 };
 
 /**
- *
- *
  * Waits in the lock's queue in Redis. The script that frees the lock grants it to the next waiter in the queue and publishes the grant on a
  * channel of that waiter's client. The waiter enters when the message arrives.
  *
@@ -42,8 +40,6 @@ export const nonReentrantFairLock: LockKind = {
  *
  * Its `line` contains only this call.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
- *
- *
  */
 class WaitInQueue extends WaitInLine implements FairWaiter {
   readonly key: string = this.lock.key;
@@ -117,7 +113,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
 
   /** The head of the queue asks when the holder's lease is over, because a dead holder publishes nothing. */
   #seen(place: QueuePlace): void {
-    // If this command was sent before the one that gave the current place, its answer is out of date.
+    // If this command was sent before the command that gave the current place, its answer is out of date.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     this.line.answers.taken(place.sentAt.monotonicMs);

@@ -143,10 +143,8 @@ async function tellStays(lock: Looked, freed: readonly string[], sentMs: number)
 }
 
 /**
- *
  * The seen holders that the lock no longer has. Called after a command with an unknown outcome.
  * @throws UnavailableError with an unknown outcome
- *
  */
 async function goneOf(lock: Looked, seen: Readonly<Record<string, string>>): Promise<readonly string[]> {
   try {

@@ -13,15 +13,11 @@ const CONFIRMED_AFTER = 1 / 3;
 const SHORT_LEASE_MS = 500;
 
 /**
- *
- *
  * Enters a fair lock that another owner's script has granted to this waiter for `grantMs`. The waiter's field is queued only once in its
  * life. At `place.sentAt` it had no grant yet, because Redis answered `queued` to the command sent then. The grant came later, so it lasts
  * at least until `grantMs` after `place.sentAt`.
  * @returns undefined if the grant may be over, or if only Redis can tell whether it is valid
  * @see docs/internals/states.md#a-place-in-a-fair-queue
- *
- *
  */
 export function enterByGrant(
   lock: LockIdentity,

@@ -40,14 +40,12 @@ export class Heir {
 }
 
 /**
- *
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Possible
  * only if the stay has no other hold.
  * @returns the next hold, which must be written to Redis; undefined when the lock is to be freed: no call of this client may take over, or
  * it is the turn of other clients
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
- *
  */
 export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   const { client } = lock;

@@ -25,11 +25,9 @@ export interface LockState {
   /** The key in Redis. */
   readonly key: string;
   /**
-   *
    * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like a plain lock,
    * so it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
    * semaphore without taken permits.
-   *
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /**
@@ -44,7 +42,6 @@ export interface LockState {
   /** The waiters of a fair lock, the next one first. Waiters of plain, non-reentrant, fenced and write locks are in `waitingClients`. */
   readonly queue: readonly string[];
   /**
-   *
    * The ids of the clients that wait for a plain, non-reentrant, fenced or write lock, in order. The first client gets the lock next and
    * chooses which of its calls enters. At most the first 1,000 are listed; none if there are more than 10,000. A free lock may briefly list
    * clients. A dead client stays listed until its turn is skipped, but no longer than ten minutes after the last wait of any client. JVMs
@@ -53,18 +50,15 @@ export interface LockState {
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
    * A client is listed once for each number of permits that its calls want, but only after another client was faster, or once the client
    * knows that others wait. So a client that waits alone is never listed.
-   *
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   *
    * At least this many processes wait for the lock's release. Counts the subscribers of its channel, which remain some ten seconds after a
    * wait. Counts `waitingClients` if these are more: only the first two subscribe. Waiters of fair and spin locks are not counted. In a
    * cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels, in a
    * cluster with classic messages, and where `PUBSUB` is not allowed.
-   *
    */
   readonly listeners?: number;
   /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */

@@ -12,10 +12,8 @@ export interface JointMember {
 }
 
 /**
- *
  * Holds of several locks that count as one hold: it is held while at least `quorum` of them are. Once lost, it stays lost, whatever happens
  * to the single holds.
- *
  */
 export class JointHold {
   readonly name: string;

@@ -63,10 +63,8 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   *
    * Takes at least `quorum` of the locks, or none.
    * @returns undefined if that was not possible in the time that the call allows
-   *
    */
   protected abstract take(call: JointCall): Promise<readonly JointMember[] | undefined>;
 
@@ -154,12 +152,8 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   *
-   *
    * The caller's threadId in one of the locks. The threadId of a joint lease stands for one stay in each of the locks.
    * @throws LeaseLostError if this lock is not held together with the others
-   *
-   *
    */
   protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {
     const id = this.#idFor(lock, threadId);

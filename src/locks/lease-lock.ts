@@ -217,9 +217,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   /**
-   *
    * @param come turns the hold (undefined if the lock was not acquired in time) into the call's result; runs in the caller's async context
-   *
    */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     const lock = this.#lock;

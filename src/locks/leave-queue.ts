@@ -3,10 +3,8 @@ import type { LockIdentity } from "./lock-kind.js";
 import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
- *
  * Removes the client from the lock's queue unless one of its calls waits for the lock. If the lock was just granted to this client, the
  * next client gets it.
- *
  */
 export function leaveQueue(lock: LockIdentity): void {
   const { client, id, key, kind } = lock;

@@ -15,11 +15,9 @@ import { wasForbidden } from "../runtime/command-failures.js";
 import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
- *
  * Everything that Redis stores about the lock of a key.
  * @param options `whole`: also reads semaphores and latches, the number of listening connections, and the waiting clients
  * @throws UnavailableError, WrongTypeError, ClientClosedError
- *
  */
 export async function look(
   lock: CallSubject & { readonly client: Client; readonly key: string },

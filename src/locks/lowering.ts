@@ -23,13 +23,9 @@ export interface Sending {
 }
 
 /**
- *
- *
  * Lowers the hold count in Redis to the count of the stay's record, and repeats the command until an answer other than `late` comes. If
  * there is nothing to lower, the command writes the TTL.
  * @param late the answer `late` to the first try, if the caller has already made that try
- *
- *
  */
 export async function sendRelease(
   lock: LockIdentity,

@@ -5,14 +5,10 @@ import type { Chain, Holder } from "../threads/chain.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /**
- *
- *
  * After hand-overs, writes the field of the latest holder into Redis. The command lists all fields of earlier holders that Redis may have,
  * and replaces the one that it finds. Until Redis has answered, the holder may rely on the lock only until its predecessor's lease would
  * have ended, and its own commands wait.
  * @see docs/internals/states.md#hand-over
- *
- *
  */
 export function sendName(
   { client: { commands } }: LockIdentity,

@@ -47,11 +47,9 @@ export function reconcile(
 }
 
 /**
- *
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
  * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its field,
  * the fields of all holders in its chain are freed, except when the client closes.
- *
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -71,10 +69,8 @@ function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): vo
 }
 
 /**
- *
  * The only repair loop: sends the commands that the stay's record asks for, one at a time, until nothing is left to do. Each record with
  * work left has its own reconciler, and reconcilers do not wait for each other.
- *
  */
 class Reconciler {
   readonly #lock: LockIdentity;

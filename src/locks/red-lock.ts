@@ -26,10 +26,8 @@ const TIMEOUTS_PER_LEASE = 4;
 const LONGEST_PAUSE_MS = 200;
 
 /**
- *
  * Locks on independent servers as one lock, which is held while a majority of them is. All servers are asked at once, and each gets only a
  * short time to answer. So a minority of servers does no harm if it is dead, slow or has lost its data. Source: Redisson's RedissonRedLock.
- *
  */
 export class RedLock extends JointLock {
   constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {

@@ -202,12 +202,8 @@ function lowered(
 }
 
 /**
- *
- *
  * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has the field of this holder or of an earlier
  * one, so this releases the fields of all of them.
- *
- *
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;

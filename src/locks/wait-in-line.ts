@@ -10,10 +10,8 @@ import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
- *
  * Waits in line with this client's other calls for the lock. The first call in line, its head, talks to Redis.
  * @see docs/internals/states.md#the-line
- *
  */
 export class WaitInLine implements WayOfWaiting {
   readonly asksAgain: boolean = true;
@@ -70,10 +68,8 @@ export class WaitInLine implements WayOfWaiting {
   }
 
   /**
-   *
    * If the server is unavailable, all calls in line fail, unless this call asked only once. In all other cases the next call in line gets
    * the wake-up that this call has used.
-   *
    */
   failed(error: unknown): void {
     const { cancelled, once } = this.wish;

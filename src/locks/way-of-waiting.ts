@@ -8,11 +8,9 @@ export interface TakenHold {
 }
 
 /**
- *
  * How a call waits for the first hold of its stay: in line with its client's other calls, by polling, or in the queue of a fair lock.
  * `asks` decides when the call asks; otherwise it sleeps.
  * @see docs/internals/states.md#one-acquisition
- *
  */
 export interface WayOfWaiting extends Telling {
   /** Whether the call asks again under the same field after it has released a lock that came too late. */

@@ -102,11 +102,9 @@ interface AdmissionServices {
 }
 
 /**
- *
  * Bounds how many acquisitions are under way to each server. The others wait in a queue, first come, first served. Without the bound, a
  * burst would be sent at once, and the server would have one command timeout to answer all of it. An acquisition that leaves the queue
  * unsent has a known outcome and nothing to clean up. See decision 30.
- *
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
@@ -159,11 +157,9 @@ export class Admission {
   }
 
   /**
-   *
    * {@link wait} with a promise.
    * @returns undefined when the waiter's time is up, or it was cancelled
    * @throws UnavailableError when the server answers none of the acquisitions that were sent before it
-   *
    */
   turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
     const { key, waiter, goesFirst } = wanted;
@@ -252,10 +248,8 @@ export class Admission {
   }
 
   /**
-   *
    * A command was not answered within its time. If no command that was sent during the last command timeout was answered either, the
    * acquisitions that have waited at least that long fail.
-   *
    */
   #giveUp(room: Room, failure: unknown): void {
     const { timeoutMs, server } = this.#commands;

@@ -23,10 +23,8 @@ const BATCH_SIZE = 500;
 const SOON = Promise.resolve();
 
 /**
- *
  * The calls of this client that wait for fair locks, by lock. Once per period, one command tells Redis that they still wait and returns
  * their state. So no call loses its place because a message was lost. While no call waits, there is no timer.
- *
  */
 export class FairQueues {
   readonly #services: FairQueuesServices;

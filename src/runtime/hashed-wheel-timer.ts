@@ -7,7 +7,6 @@ import { Link, Ring } from "../linked.js";
 const BUCKETS = 512;
 
 /**
- *
  * Many timeouts on one timer of the clock: scheduling and cancelling cost O(1). For timeouts that are mostly cancelled and may fire up to
  * one tick late, but never early.
  *
@@ -18,7 +17,6 @@ const BUCKETS = 512;
  * error thrown by a task becomes a process warning.
  *
  * @see Netty, `io.netty.util.HashedWheelTimer`; Varghese and Lauck, "Hashed and Hierarchical Timing Wheels"
- *
  */
 export class HashedWheelTimer {
   readonly #clock: Clock;

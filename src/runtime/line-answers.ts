@@ -1,13 +1,9 @@
 import type { Waiter } from "./waiter.js";
 
 /**
- *
- *
  * Remembers when Redis last answered that the lock, or whatever the line waits for, is taken. A call may report this to its caller only if
  * the question was sent after the call began: an older answer says nothing about the time of the call, and no answer at all means an
  * outage.
- *
- *
  */
 export class LineAnswers {
   /** When the question with that answer was sent, on the monotonic clock. */

@@ -5,20 +5,16 @@ import { Ear, type EarServices } from "./ear.js";
 
 export interface LineEarServices extends EarServices {
   /**
-   *
    * The ids of the locks and semaphores for which clients may wait in a queue in Redis: releases of this client look into that queue. Each
    * report that clients may wait stores a new object as the value. So a release whose answer is read late can see whether a later report
    * exists.
-   *
    */
   readonly waitedFor: Map<string, object>;
 }
 
 /**
- *
  * The first client in a queue waits this long before it also listens to the common channel, if the clients that were served before it look
  * into the queue. When many clients compete, the first client has been notified by then.
- *
  */
 const HEARS_ALL_AFTER_MS = 50;
 
@@ -35,11 +31,9 @@ export interface LineHearer {
 }
 
 /**
- *
  * The channels that a line, the waiting calls of this client, listens to. Without a queue, waiters listen to the common channel of the
  * awaited thing. A client that waits in a queue in Redis listens to its own channel instead. It also listens to the common channel while
  * the lock may be freed by a holder that does not look into the queue.
- *
  */
 export class LineEars {
   /** The common channel. It announces all releases; for a lock with a queue, only the releases that do not look into the queue. */
@@ -58,10 +52,8 @@ export class LineEars {
   /** Whether a question may have put the client into the queue for permits. */
   mayWait = false;
   /**
-   *
    * Whether other clients also wait for permits. Each of them is the first in the queue from time to time. If each then kept the common
    * channel open, every message would reach all of them.
-   *
    */
   #isInCrowd = false;
   readonly #services: LineEarServices;
@@ -98,10 +90,8 @@ export class LineEars {
   }
 
   /**
-   *
    * For permits: stops using its own channel, because no other client has waited for a while. Also forgets when to listen to the common
    * channel: the late answer to a call that has given up may have set that time. @returns true
-   *
    */
   forgetOwn(): true {
     this.#own = undefined;

@@ -8,11 +8,9 @@ export class OwnMessage {
   #isCounted = false;
 
   /**
-   *
    * A release is about to be sent.
    * @param hears whether the release's message would reach the waiting calls
    * @param isSubscribed whether the client is subscribed to the channel, even if no line listens any more
-   *
    */
   expect(hears: boolean, isSubscribed: boolean): void {
     this.#isExpected = hears;

@@ -79,12 +79,10 @@ export class UnderWay {
   }
 
   /**
-   *
    * Waits.
    * @param how `keepAlive`: whether the pause keeps the process alive; `optional`: whether `hurry` ends the pause; `begun`: gets a function
    * that ends the pause early
    * @throws ClientClosedError
-   *
    */
   async pause(ms: number, how: PauseOptions): Promise<void> {
     const { keepAlive = false, optional = false, begun } = how;

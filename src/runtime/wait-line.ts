@@ -143,13 +143,9 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   *
-   *
    * The waiter's time is up, but no answer has shown that the lock, or whatever it wants, was taken. The waiter waits this much longer, and
    * the head asks Redis.
    * @returns false if the waiter was given more time before, or if the head's question itself waits because too many commands are under way
-   *
-   *
    */
   waitOn(waiter: Waiter, ms: number): boolean {
     if (this.head?.queued !== undefined || !waiter.waitOn(ms)) return false;
@@ -239,11 +235,9 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   *
    * For this time, asking is useless unless the line is woken.
    * @param ms the time that Redis answered; negative: unknown
    * @param soonestMs asks again after this time at the latest
-   *
    */
   rest(
     ms: number,

@@ -75,10 +75,8 @@ export class WaitLines {
   }
 
   /**
-   *
    * A release of this client that did not look into the queue has reached other clients, or other clients wait for the same permits. So the
    * next release looks into the queue.
-   *
    */
   wasHeard(lockId: string): void {
     const { waitedFor } = this;
@@ -86,10 +84,8 @@ export class WaitLines {
   }
 
   /**
-   *
    * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has a
    * newer report, that report stays: its question was sent after the release, but may have been answered before the release.
-   *
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

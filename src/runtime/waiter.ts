@@ -120,10 +120,8 @@ export class Waiter extends Link {
   }
 
   /**
-   *
    * Its time is up, and it does not know whether what it wants is taken. It waits this much longer to be told. @returns false if it was
    * given more time before, or still has time
-   *
    */
   waitOn(ms: number): boolean {
     const leftMs = this.#leftMs();
@@ -200,10 +198,8 @@ export class Waiter extends Link {
   }
 
   /**
-   *
    * How long its command may wait for room at the server. A call that may not wait for the lock still makes one attempt, which waits for
    * room without a limit. A call in overtime does not wait.
-   *
    */
   get queueMs(): number {
     if (this.#overtimeMs > 0 && this.#endMs > this.startMs) return 0;

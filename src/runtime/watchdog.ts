@@ -49,10 +49,8 @@ const RETRIES_PER_LEASE = 30;
 const ANSWERS_PER_LEASE = 6;
 
 /**
- *
  * Renews its fields together, at a beat every third of the lease, so that n locks cost n / 100 commands. Without fields to renew, it has no
  * timer. It keeps no list of its own, because most locks are taken and released between two beats: see decision 23.
- *
  */
 export class Watchdog {
   readonly #commands: Commands;

@@ -26,14 +26,10 @@ export function usableYield(): UsableYield {
 }
 
 /**
- *
- *
  * Decides the yield: how long a line, the waiting calls of this client, leaves the lock to other clients after this client has freed it.
  * Redis tells how many connections listen, but not how far away they are or whether they wait. So after a yield that no client used, the
  * next is longer. A line earns longer yields only slowly, so that clients that listen without waiting cost little. See
  * docs/decisions/029-yields-grow-until-they-are-used.md.
- *
- *
  */
 export class Yields {
   readonly #usable: UsableYield;
