@@ -152,7 +152,7 @@ export class Acquisition extends Attempt {
   }
 
   /**
-   * Acquires one more hold of the stay. If the caller chose its id, all holds of the stay may have ended: the call then releases what they
+   * Acquires one more hold of the stay. If the caller chose the id, all holds of the stay may have ended: the call then releases what they
    * left in Redis and begins the next stay.
    */
   #again(stay: Stay): void {
@@ -208,10 +208,7 @@ export class Acquisition extends Attempt {
     else this.safely(() => this.#askOrSleep());
   }
 
-  /**
-   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the hold is released: the giver could not
-   * know of the cancellation.
-   */
+  /** Takes a hold that was handed over or granted. Releases it if this call was cancelled meanwhile: the giver could not know. */
   #takenOver(hold: Hold): void {
     const { cancelled } = this.waiter;
     if (cancelled) this.lock.client.inBackground(() => release(this.lock, hold));
@@ -305,8 +302,7 @@ export class Acquisition extends Attempt {
       stay.isBeginning = false;
       stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
-      // `undoCopies` also removes the field from the queue of a fair lock. If the lock was granted to the field just now, the next waiter
-      // gets it.
+      // `undoCopies` also takes the field out of a fair lock's queue. If the lock was granted to the field, the next waiter gets it.
       if (this.state !== "entered") undoCopies(lock, stay, isQueued);
       stay.settled();
     }

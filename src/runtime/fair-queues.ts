@@ -30,7 +30,7 @@ export class FairQueues {
   readonly #services: FairQueuesServices;
   /** By the key of the lock. */
   readonly queues: Map<string, FairQueue> = new Map();
-  /** The calls about which Redis is asked after this tick. */
+  /** The calls about which Redis is asked at the end of this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timer | undefined;
 
