@@ -69,7 +69,7 @@ export interface LockState {
   readonly ownHolders: readonly string[];
   /** True when its only holder is `<client id>:0`: the lock was released, and its key is kept for a while. */
   readonly kept: boolean;
-  /** The number of available permits of a semaphore, or the remaining count of a latch. Absent for a lock. */
+  /** The available permits of a semaphore, or the remaining count of a latch. Absent for a lock. */
   readonly available?: number;
   /** The leased permits of a permit-expirable semaphore, soonest to return first; at most 1,000. Absent for all others. */
   readonly taken?: readonly TakenPermit[];
