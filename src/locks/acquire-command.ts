@@ -15,7 +15,7 @@ import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
 
 /**
- * One lock's part of an acquire command. Records in the stay's record what the answer says about the stay's field.
+ * The part of an acquire command that is about one lock. Notes in `stay.inRedis` what the answer says about the stay's field in Redis.
  * @see docs/internals/states.md#one-acquisition
  */
 export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer>, Entrant, Part {
@@ -30,14 +30,14 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   stay: Stay;
   /** The hold count that Redis has before the command runs. */
   heldCount = 0;
-  /** The room that `Admission` gave the command; undefined before that, and for a command that needs no room. */
+  /** The permission of `Admission` to send the command; undefined until then, and for a command that needs none. */
   #room: Room | undefined;
   /** Whether the current attempt was already sent once. */
   #wasSent = false;
-  /** The latest deadline that the command was sent with. A copy that arrives after this deadline changes nothing. */
+  /** The latest deadline that the command was sent with. A copy of the command that arrives later changes nothing. */
   #deadline: Deadline | undefined;
 
-  /** @param room the room that was already taken for this command */
+  /** @param room the permission that `Admission` has already given for this command */
   constructor({ lock, stay, wish }: Part, room?: Room) {
     this.lock = lock;
     this.key = lock.key;
@@ -50,8 +50,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * True for a re-entry, which holds the lock while it waits for room, and for a call that has a place in a queue in Redis and may have
-   * been granted the lock.
+   * A re-entry goes first, because its caller already holds the lock. So does a call with a place in a queue in Redis, because the lock may
+   * have been granted to it.
    */
   get goesFirst(): boolean {
     const { lock, wish, heldCount } = this;
@@ -68,7 +68,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   dismissed(_error?: UnavailableError): void {
-    // `takeTogether` takes room before it makes its commands, so they never wait for room.
+    // `takeTogether` asks `Admission` before it makes its commands, so they are never dismissed.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
@@ -85,7 +85,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     const kin = wish.kin?.stay.field ?? "";
     const { leaseMs } = terms;
     stay.inRedis.asking(leaseMs);
-    // While a slot moves, a server refuses a command on two keys if it has only one of the two. So a repeat declares only the lock's key.
+    // While a slot moves, a server refuses a command on two keys if it has only one of them. So a repeat of the command declares only the
+    // lock's key.
     const isRefused = this.#wasSent && client.inCluster;
     this.#wasSent = true;
     const line = heldCount === 0 && !isRefused ? wish.queued : undefined;
@@ -106,8 +107,8 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * If all calls gave up while this command was under way, the client left the queue, but the command may have put the client
-   * back: the client leaves again.
+   * All calls may have given up while this command was under way. The client then left the queue, but the command may have put it back: the
+   * client leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {
     if (answer.status === "held" && answer.place !== undefined) line.ears?.entered(answer.place);
@@ -124,14 +125,14 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
       return;
     }
     this.#copyMayArrive();
-    // If the stay has no hold, the call that began the stay undoes late copies of this command when the call ends.
+    // If the stay has no hold, nothing is done here: when the call that began the stay ends, it undoes late copies of this command.
     if (stay.inRedis.count > 0) reconcile(lock, stay);
   }
 
   #copyMayArrive(): void {
     if (this.#deadline === undefined) return;
     const { lock, wish, stay, heldCount } = this;
-    // The first acquisition of a fair lock replaces the lease of the grant by its own, so it may shorten the TTL.
+    // After a grant, the first acquisition of a fair lock replaces the TTL of the grant by its own lease, which may be shorter.
     const writesTtl = lock.kind.recordsWaiters && heldCount === 0;
     stay.inRedis.copyMayArrive(this.#deadline, writesTtl ? wish.terms.leaseMs : undefined);
   }

@@ -26,7 +26,7 @@ import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
- * Takes a lock for a caller: the first hold of a stay, or one more.
+ * Acquires a lock for a caller, who may already hold it.
  * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError, UnavailableError,
  * WrongTypeError, ClientClosedError
  * @see docs/internals/states.md#one-acquisition
@@ -46,17 +46,17 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
 }
 
 /**
- * One call for a lock of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the caller has
- * a promise. Events, errors, and decisions about a handed-over or granted hold are left to `goesOn` and `outcome`: only the caller
- * calls these, in its own async context.
+ * One call for a lock of any kind, from its beginning to its end. An answer or a wake-up runs the next step directly, without a promise;
+ * only the caller has a promise. `goesOn` and `outcome` do what must run in the caller's async context: events, errors, and decisions about
+ * a hold that was handed over or granted. Only the caller calls them.
  */
 export class Acquisition extends Attempt {
   readonly #caller: Caller;
-  /** The stay that the call enters first, and why. */
+  /** The stay that the call enters first, and how. */
   #entrance: Entrance;
-  /** Whether this call began the stay. The call that began a stay ends the stay if it does not enter. */
+  /** Whether this call began the stay. If it did and gets no hold, it ends the stay. */
   #hasBegun = false;
-  /** The stay in which the call has its turn: no other call of the same thread enters meanwhile. */
+  /** The existing stay in which it is this call's turn: until the turn ends, no other call of the thread enters the stay. */
   #entered: Stay | undefined;
   /** The hold that the call has acquired. */
   #hold: Hold | undefined;
@@ -67,7 +67,7 @@ export class Acquisition extends Attempt {
   /** Makes the caller's promise continue. */
   #tell: (() => void) | undefined;
 
-  /** @throws the error of a claim that cannot be met */
+  /** @throws the errors of `entranceOf` */
   constructor(lock: LockIdentity, wish: Wish, caller: Caller) {
     const entrance = entranceOf(lock, wish, caller);
     super({ lock, stay: entrance.stay, wish });
@@ -75,7 +75,7 @@ export class Acquisition extends Attempt {
     this.#entrance = entrance;
   }
 
-  /** @param tell called when work waits for the caller's async context, and at the end; it may be called twice */
+  /** @param tell called when there is work for `goesOn`, and at the end; it may be called twice */
   start(tell: () => void): void {
     this.#tell = tell;
     try {
@@ -90,7 +90,7 @@ export class Acquisition extends Attempt {
     this.#tell = tell;
   }
 
-  /** Runs the work that waits for the caller's async context; call it there. @returns false at the end */
+  /** Runs the waiting work; to be called in the caller's async context. @returns false once the call has ended */
   goesOn(): boolean {
     for (let work = this.#work; work !== undefined; work = this.#work) {
       this.#work = undefined;
@@ -151,7 +151,10 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** Acquires one more hold of the stay. A stay under a chosen id may have ended meanwhile. The call then begins the next stay. */
+  /**
+   * Acquires one more hold of the stay. If the caller chose the id, all holds of the stay may have ended: the call then releases what they
+   * left in Redis and begins the next stay.
+   */
   #again(stay: Stay): void {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
@@ -169,7 +172,7 @@ export class Acquisition extends Attempt {
     );
   }
 
-  /** Acquires the first hold of a stay. A read beside its own write lock passes all waiters. */
+  /** Acquires the first hold of a stay. A caller that holds the write lock reads without waiting, before all waiters. */
   #begin(): void {
     const { lock, wish } = this;
     this.#hasBegun = true;
@@ -205,10 +208,7 @@ export class Acquisition extends Attempt {
     else this.safely(() => this.#askOrSleep());
   }
 
-  /**
-   * Takes a hold that was handed over or granted. If this call was cancelled at the same moment, the giver could not know that: the
-   * hold is released.
-   */
+  /** Takes a hold that was handed over or granted. Releases it if this call was cancelled meanwhile: the giver could not know. */
   #takenOver(hold: Hold): void {
     const { cancelled } = this.waiter;
     if (cancelled) this.lock.client.inBackground(() => release(this.lock, hold));
@@ -273,7 +273,7 @@ export class Acquisition extends Attempt {
     if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
-    // Otherwise a failure that ends the whole line would also cancel this call.
+    // `way.failed` may cancel all waiting calls of this client; this call has failed and must not count as cancelled.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.error = error;
@@ -302,7 +302,7 @@ export class Acquisition extends Attempt {
       stay.isBeginning = false;
       stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
-      // `undoCopies` also removes the field from a fair queue, and passes the lock on if it was granted just now.
+      // `undoCopies` also takes the field out of a fair lock's queue. If the lock was granted to the field, the next waiter gets it.
       if (this.state !== "entered") undoCopies(lock, stay, isQueued);
       stay.settled();
     }

@@ -13,9 +13,9 @@ import { giveBack } from "./release.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 
 /**
- * The states of an acquisition. `waiting`: it sleeps, or waits for its turn in a stay. `asking`: an attempt is under way. `takingBack`:
- * what it has in Redis cannot be used and is being released. The other five are ends: `refused` (the call may not wait), `over` (its time
- * is up), `entered`, `cancelled`, `failed`.
+ * The states of an acquisition. `waiting`: it sleeps, or waits for its turn in a stay. `asking`: an attempt is under way. `takingBack`: it
+ * releases what it has in Redis and cannot use. The other five are ends: `refused` (the call may not wait), `over` (its time is up),
+ * `entered`, `cancelled`, `failed`.
  * @see docs/internals/states.md#one-acquisition
  */
 export type AttemptState =
@@ -29,7 +29,7 @@ export type AttemptState =
   | "failed";
 
 /**
- * Asks Redis on behalf of one call: repeatedly, one attempt at a time, in turn with the other commands of its stay. If the call is
+ * Makes the attempts of one call, one after the other. While an attempt is under way, no other command of the same stay is. If the call is
  * cancelled during an attempt, the attempt goes on, and a lock that it acquires is released in the background.
  * @see docs/internals/states.md#one-acquisition
  */
@@ -39,21 +39,20 @@ export abstract class Attempt extends AcquireCommand {
   /** The call's current state. */
   protected state: AttemptState = "waiting";
   /**
-   * What the event reports as the end of the wait if the first attempt finds the lock free. It is no longer `free` once the call has waited
-   * for something else.
+   * What events report as the end of the wait if the first attempt finds the lock free. After the call has waited for something else, this
+   * is no longer `free`.
    */
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined if it asks only once. */
   protected way: WayOfWaiting | undefined;
   /** The error that the call failed with. */
   protected error: unknown;
-  /** How many attempts were answered `late` or found a leftover: at `MOST_VAIN_TRIES` the call fails. */
+  /** How many attempts were answered `late` or found a leftover of an earlier stay: at `MOST_VAIN_TRIES` the call fails. */
   #vainTries = 0;
-  /** Ends the call's turn among the commands of the stay. True if `endTurn` of the stay's record ends the turn. */
+  /** Ends the call's turn among the commands of the stay. True if `stay.inRedis.endTurn` ends the turn. */
   #turn: (() => void) | true | undefined;
   /**
-   * Set when the call is cancelled during its latest attempt: ends the background work. Undefined while the call still waits for the
-   * attempt.
+   * Ends the background work of a call that was cancelled during its latest attempt. Undefined while the call still waits for the attempt.
    */
   protected lateEnd: (() => void) | undefined;
 
@@ -76,8 +75,8 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * Sends an attempt once the call has its turn and `Admission` has room at the server. The turn fixes the hold count before the attempt. A
-   * member of a red lock does not wait for room, because its server must answer soon.
+   * Sends an attempt once the call has its turn and `Admission` has room at the server. During the turn, no other command changes the hold
+   * count in Redis. A member of a red lock does not wait for room, because its time for an answer is short.
    * @throws LeaseLostError if the stay has already ended
    */
   protected ask(): void {
@@ -147,7 +146,7 @@ export abstract class Attempt extends AcquireCommand {
       if (this.state === "cancelled") return;
       if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));
       else if (wish.timeoutMs !== undefined || !this.asksAgain) this.busy();
-      // A copy of the release could release what the next attempt acquires.
+      // A late copy of the release could release what the next attempt acquires.
       else if (stay.inRedis.copiesUntilMs > 0 && (isClean || outcome === "copies")) throw unanswered(lock);
       else if (outcome === "leftover") this.#tryAgain();
       else if (waiter.over) this.busy();
@@ -184,9 +183,9 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * The call's time is up, or it may not wait. The call reports that the lock is taken only if it has learned this since it began:
-   * from an answer of Redis to this call or to a call of the same line, or from a hold of its client. Otherwise the call waits for an
-   * answer, one command timeout at most, and then fails.
+   * The call's time is up, or it may not wait. The call reports that the lock is taken only if it has learned this since it began: from an
+   * answer of Redis to this call or to another call of its client, or from a hold of its client. Otherwise the call waits for an answer,
+   * one command timeout at most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
@@ -210,17 +209,17 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    // This call can ask only after the call before it, which has used some of the time: so this call asks only once.
+    // A call without a `way` waits for its turn behind another call, which uses some of the time: so it then asks only once.
     wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }
 
-  /** A live hold of this client excludes the call. The client trusts its own holds without asking Redis, so this call does too. */
+  /** Whether a live hold of this client excludes the call. The client relies on its own holds without asking Redis. */
   #isHeldHere(): boolean {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
     if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
-    // The calls that wait behind this call need not check this again. If this call is part of a call for several locks, tells that call.
+    // This also tells the calls behind this call and, if this call is part of a call for several locks, that call.
     lines.of(lock.id)?.answers.taken(clock.monotonicMs());
     this.waiter.told();
     return true;
@@ -253,7 +252,7 @@ export abstract class Attempt extends AcquireCommand {
     else this.failForCaller(error);
   }
 
-  /** Reads the answer for a cancelled call: a lock that it brings is released. */
+  /** Reads the answer to a cancelled call. If the answer brings the lock, the lock is released. */
   protected readLate(answer: AcquireAnswer, command: Exchanged<unknown>): void {
     const givenBack = this.#giveBack(answer, command);
     this.endTurn();

@@ -6,23 +6,23 @@ import { Thread } from "../threads/thread.js";
 import { type LockIdentity, lockId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
-/** The thread that a call acts as, and the holds on its path. */
+/** The thread that a call acts as, and the holds that let it enter. */
 export interface Claim {
   /** The owner of the lock that the call acquires. */
   readonly thread: Thread<Stay>;
-  /** The hold on its path that the call re-enters; undefined if the call begins a stay or names its thread. */
+  /** The hold of a scope around the call that the call re-enters; undefined if the call begins a stay or names its thread. */
   readonly outer: Hold | undefined;
-  /** The write hold beside which a reader reads; undefined for all other calls. */
+  /** The caller's write hold, if the call reads beside it; undefined for all other calls. */
   readonly kin: Hold | undefined;
   readonly scope: Scope | undefined;
 }
 
 /**
- * Decides which thread a call acts as, and which hold it re-enters. A call may re-enter only a hold of a scope around it. Any other
- * hold excludes the call, even one of the same thread; otherwise siblings that run concurrently could both be in the lock. See
+ * Decides which thread a call acts as, and which hold it re-enters. A call may re-enter only a hold of a scope around it. Any other hold
+ * excludes the call, even one of the same thread; otherwise two concurrent bodies of one thread could both be in the lock. See
  * docs/decisions/003-the-path-decides-re-entry.md.
- * @throws NotHeldError for the threadId of a released or lost lease; ReentryError, UpgradeNotSupportedError where the call would wait
- * for ever; LeaseLostError if the hold to re-enter is over
+ * @throws NotHeldError for the threadId of a released or lost lease; ReentryError, UpgradeNotSupportedError where the call would wait for
+ * ever; LeaseLostError if the hold to re-enter is over
  * @param replaced a lost hold that a red lock acquires again
  * @see docs/internals/states.md#one-acquisition
  */
@@ -75,7 +75,7 @@ export function assertReentrant({ name, kind }: LockIdentity): void {
   if (!kind.reentrant) throw new ReentryError(name, "this kind of lock is not reentrant");
 }
 
-/** The caller's hold of the other lock of the pair. */
+/** The caller's hold of the other lock of a read-write pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
   return lock.otherId === undefined ? undefined : find(lock.otherId);
 }
@@ -94,7 +94,7 @@ function threadOf(lock: LockIdentity, threadId: number): Thread<Stay> {
 }
 
 /**
- * False while a hold outside the caller's path excludes the call, for example the hold of a sibling's body: the call waits until that hold
+ * False while a hold outside the caller's path excludes the call, for example the hold of a concurrent body. The call waits until that hold
  * ends.
  * @param outer the hold on the path that the call enters
  * @param others the live holds of the stay and of the stays beside it
@@ -114,7 +114,7 @@ export function mayEnter(
       "this thread holds it by a lease from lock() or tryLock() too: pass { threadId: lease.threadId }, or call from inside lease.run()";
     throw new ReentryError(lock.name, why);
   }
-  // Two siblings that both read and want to write again would wait for each other.
+  // Two concurrent bodies that both read, and both want to write again, would wait for each other.
   if (sibling !== undefined && lock.kind.half === "write" && scope.holdOf(lockId("read", lock.key))) {
     throw new UpgradeNotSupportedError(lock.name);
   }
@@ -126,7 +126,7 @@ function assertNotOver(lock: LockIdentity, hold: Hold): void {
   throw hold.loss ?? new LeaseLostError(lock.name, hold.stay.field, "released", hold.heldMs);
 }
 
-/** The `asThread` scope that the hold of a call without a body belongs to; undefined if the call acts as a new thread. */
+/** The `asThread` scope to which the hold of a call without a body will belong; undefined if it will belong to none. */
 export function scopeOf(lock: LockIdentity, { form }: Wish, claim: Claim): Scope | undefined {
   const { current } = lock.client.threads;
   if (form !== "lock" || current === undefined || !current.isThread) return undefined;

@@ -5,7 +5,8 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- * The call has ended without a hold, but a copy of its acquisition may still take the lock in Redis: releases it in the background.
+ * For a call that has ended without a hold. A late copy of its acquisition may still take the lock in Redis: releases the lock in the
+ * background.
  * @param isRecorded whether the field may be in the queue of a fair lock
  */
 export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean): void {
@@ -47,7 +48,7 @@ export async function takeBack(lock: LockIdentity, stay: Stay): Promise<void> {
   stay.unsettled();
   try {
     await inRedis.inTurn(() => sendRelease(lock, stay, { goesOn, patience: { replicated: false } }));
-    // A replica may have the acquisition without having acknowledged it; it would restore the lock if promoted.
+    // A replica may have the acquisition without having acknowledged it. If that replica were promoted, the lock would be held again.
     goesOn = inRedis.copiesUntilMs > 0;
   } catch {
     // `reconcile` tries again.

@@ -13,7 +13,7 @@ interface FoundHolder {
   readonly behind: number;
 }
 
-/** What a call waits for before it can enter a stay again. */
+/** What a call waits for until it may enter an existing stay. */
 interface StayTurn {
   readonly stay: Stay;
   readonly mayEnter: () => boolean;

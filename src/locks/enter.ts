@@ -6,11 +6,11 @@ import type { Wish } from "./wish.js";
 
 const NONE: readonly Stay[] = [];
 
-/** The grant or answer that the hold comes from. */
+/** What an answer, a grant or a hand-over says about the hold. */
 type GivenHold = Pick<HoldOrigin, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
- * Records a hold that the stay got from Redis or by a hand-over.
+ * Records a hold that the stay got from Redis or from another call of this client.
  * @param at the current time, if the caller has just read it
  * @returns undefined if its lease is already over
  */
@@ -27,11 +27,10 @@ export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): H
 }
 
 /**
- * Like {@link enter}, but for the answer `held` to the acquisition itself. The answer proves that the lock was free for this call, so
- * other leases of this client on the lock are lost. A hand-off proves less because Redis was not asked, and a grant because its message may
- * be about an older stay. An answer that came after its own lease had ended proves nothing either: another call may have taken the lock
- * since. That other call certainly has the lock if its acquisition was sent after this call's and its answer `held` was read before this
- * call's.
+ * Like {@link enter}, but for the answer `held` to the acquisition itself. The answer proves that the lock was free for this call, so other
+ * leases of this client on the lock are lost. A hand-over does not prove this, because Redis is not asked. A grant does not prove it
+ * either, because its message may be about an older stay. If the answer comes after the lease has ended, another call may have taken the
+ * lock since. Another call has certainly taken it if its acquisition was sent later and its answer `held` has already been read.
  * @returns undefined if its lease is already over, or another call has got the lock since
  */
 export function enterByAnswer(
@@ -40,7 +39,7 @@ export function enterByAnswer(
   wish: Wish,
   given: Pick<GivenHold, "takenAt" | "token">,
 ): Hold | undefined {
-  // A read beside its own write hold does not displace that hold.
+  // A call that reads beside its own write hold does not make that hold lost.
   const isFirst = stay.live.length === 0 && wish.kin === undefined;
   const others = isFirst ? lock.client.threads.excludedBy(stay, lock.otherId) : NONE;
   const isLater = ({ takenAt, provisional }: Hold) =>

@@ -8,9 +8,9 @@ import type { Wish } from "./wish.js";
 
 /** The identity under which a call acquires. */
 export interface Caller {
-  /** Chosen by the program, or taken from a live lease; undefined: the call's path decides. */
+  /** Chosen by the program, or taken from a live lease; if undefined, the scopes around the call decide. */
   readonly threadId: number | undefined;
-  /** Makes the thread of a call that is on no path. Default: a new thread. */
+  /** Makes the thread of a call that gets none from its path. Default: a new thread. */
   readonly stranger?: () => Thread<Stay>;
   /** Gets the error of a failed call, before the caller does. */
   readonly failed?: (error: unknown) => void;
@@ -20,14 +20,15 @@ export interface Caller {
 export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
- * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the
- * call's thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside this
- * write stay. `settle`: the call waits until this stay of a chosen id, in the other lock of the pair, has ended.
+ * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the call's
+ * thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside the write
+ * hold of this stay. `settle`: the stay is in the other lock of a read-write pair, under the id that the caller chose; the call waits until
+ * the stay has ended.
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
   readonly stay: Stay;
-  /** False while another body excludes the call. @throws the error of a claim that can no longer be met */
+  /** False while another body excludes the call. @throws the error of a call that can no longer enter */
   readonly mayEnter: () => boolean;
   readonly claim: Claim | undefined;
 }
@@ -39,7 +40,7 @@ export interface Entrance {
 export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entrance {
   if (wish.waiter.cancelled) throw wish.waiter.reason;
   const { threadId, stranger = newThread } = caller;
-  // Outside all scopes, a call is on no path.
+  // A call outside all scopes has no path to search.
   if (threadId === undefined && lock.client.threads.current === undefined) {
     const thread = caller.stranger === undefined ? new Thread<Stay>() : stranger();
     return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim: undefined };
@@ -74,10 +75,10 @@ export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Stay 
 }
 
 /**
- * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked
- * again each time the waiter wakes.
- * @returns `taken`: the call must end the turn by `settled`, except in an entrance by `settle`; `none`: the call may not wait any
- * longer
+ * Checks whether it is a call's turn in a stay of its thread: no command is under way there, and no holder excludes the call. Checked again
+ * each time the waiter wakes.
+ * @returns `taken`: it is the call's turn, and the call must end it by `settled`, unless it enters by `settle`; `none`: the call may not
+ * wait any longer
  * @throws the errors of `mayEnter`
  */
 export function turnIn(
@@ -113,7 +114,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
     // A member of a red lock does not throw: the red lock may ask this server again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  // A member of a red lock does not wait for the command under way: for it, a live hold of the same thread also shows that the lock is
+  // A member of a red lock does not wait for the command under way. A live hold of the same thread is enough to tell it that the lock is
   // taken.
   const leftMs = innermost?.checkMs() ?? -1;
   const isHeldHere = leftMs > 0 && wish.timeoutMs !== undefined;
@@ -121,7 +122,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
   wish.saw(lock, field, leftMs);
 }
 
-/** The stay of the chosen thread that is acquiring or releasing the other lock of the pair right now. */
+/** The stay of the chosen thread in the other lock of the pair, if it is acquiring or releasing that lock right now. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Stay | undefined {
   const other = lock.otherId === undefined ? undefined : thread.stayIn(lock.otherId);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
@@ -145,7 +146,7 @@ export function outcomeOr<T>(failed: (error: unknown) => void, acquisition: { ou
   }
 }
 
-/** The result of a call with a claim that could not be met. */
+/** The result of a call that could not begin. */
 export function neverBegun(
   lock: LockIdentity,
   { waiter, isPart }: Wish,

@@ -7,8 +7,8 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- * Sets the fixed lease of a hold to end in `leaseMs` from now. Runs in turn with the other commands of the stay. Sends a release that keeps
- * all holds, with the TTL that they need: this works for each kind of lock, has a deadline and may be repeated.
+ * Makes the fixed lease of a hold end `leaseMs` from now. Waits until no other command of the stay is under way. Sends a release that frees
+ * no hold and sets the TTL that the holds need: such a command works for each kind of lock, has a deadline and may be repeated.
  * @throws TypeError for a lease that the watchdog renews; LeaseLostError, NotHeldError, UnavailableError
  * @see docs/internals/states.md#extending-a-lease
  */

@@ -33,12 +33,12 @@ export const nonReentrantFairLock: LockKind = {
  * Waits in the lock's queue in Redis. The script that frees the lock grants it to the next waiter in the queue and publishes the grant on a
  * channel of that waiter's client. The waiter enters when the message arrives.
  *
- * A field is queued only once in its life. If it were queued again, two calls could be in the lock, as follows. A message grants the lock
- * to the field. The answer to the call's own attempt overtakes the message, but arrives after the lease of this attempt has ended. So the
- * call gives the lock back and queues the field again, and another owner takes the lock. Then the message arrives and lets the call in. For
- * this reason a call that had to give the lock back continues its wait under another field.
+ * The field under which a call waits is queued only once. If it were queued again, two calls could be in the lock, as follows. A message
+ * grants the lock to the field. The answer to the call's own attempt overtakes the message, but arrives after the lease of this attempt has
+ * ended. So the call gives the lock back and queues the field again, and another owner takes the lock. Then the message arrives and lets
+ * the call in. For this reason a call that had to give the lock back continues its wait under another field.
  *
- * The call has a line of its own and is the only one in it.
+ * Its `line` contains only this call.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 class WaitInQueue extends WaitInLine implements FairWaiter {
@@ -63,7 +63,8 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     const { lock, wish } = part;
     const { id, fairQueues, lines, subscriptions } = lock.client;
     super(part, new WaitLine(lock, undefined, lines.services, wish.waiter));
-    // An uncontended lock costs no subscription and no queue.
+    // An uncontended lock costs no subscription and no queue: the waiter expects messages here only if this client already has one of the
+    // two.
     if (!fairQueues.queues.has(lock.key) && !subscriptions.isOpen(clientChannel(lock.channel, id))) return;
     this.#isExpected = true;
     fairQueues.expect(this);
@@ -112,7 +113,7 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
 
   /** The head of the queue asks when the holder's lease is over, because a dead holder publishes nothing. */
   #seen(place: QueuePlace): void {
-    // An attempt may overtake an earlier sign of life. The answer to the command that was sent first is then out of date.
+    // If this command was sent before the command that gave the current place, its answer is out of date.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     this.line.answers.taken(place.sentAt.monotonicMs);

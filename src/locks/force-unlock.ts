@@ -52,7 +52,8 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
     }
-    // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the seen fields are gone.
+    // An earlier copy of the command, whose answer was lost, may have freed the lock, and another owner may have taken it since. So look
+    // whether the seen fields are gone.
     if (repeated) {
       const gone = await goneOf(lock, seen);
       if (gone.length === holdersOf(seen).length) {
@@ -61,14 +62,14 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
-    // In a failover, `look` may read from one server while the command goes to another, every time.
+    // During a failover, each `look` may read from one server while each command goes to another.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
 }
 
-/** Loaded with the first forced release, so it is not part of the kind. */
+/** Not part of the kind, so that the scripts are loaded only with the first forced release. */
 function scriptOf({ half, recordsWaiters }: LockKind): Script<ForceUnlock, ForceUnlockAnswer> {
   if (half !== undefined) return half === "read" ? readForceUnlock : writeForceUnlock;
   return recordsWaiters ? fairForceUnlock : lockForceUnlock;
@@ -110,7 +111,7 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
     if (status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (status === "late") continue;
     if (status === "changed" && !isDoubtful) return status;
-    // A copy without an answer may have freed the lock, and another owner may have taken it since.
+    // An earlier copy of the command, whose answer was lost, may have freed the lock, and another owner may have taken it since.
     const gone = status === "changed" ? await goneOf({ ...lock, client }, seen) : holders;
     await tellStays({ ...lock, client }, gone, sentMs);
     const isFreed = holders.length > 0 && isDoubtful && gone.length === holders.length;
@@ -142,7 +143,7 @@ async function tellStays(lock: Looked, freed: readonly string[], sentMs: number)
 }
 
 /**
- * Which of the seen holders a lock no longer has, after a command with an unknown outcome.
+ * The seen holders that the lock no longer has. Called after a command with an unknown outcome.
  * @throws UnavailableError with an unknown outcome
  */
 async function goneOf(lock: Looked, seen: Readonly<Record<string, string>>): Promise<readonly string[]> {

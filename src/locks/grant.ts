@@ -7,16 +7,16 @@ import type { LockIdentity } from "./lock-kind.js";
 import { confirm } from "./reconciler.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** The hold gets its own lease after this share of the time for which the grant is trusted. */
+/** The hold's own lease is written to Redis after this share of the grant's time, or of the lease if that is shorter. */
 const CONFIRMED_AFTER = 1 / 3;
 /** A shorter lease is written at once: it could end before the timer wheel ticks, and Redis would keep the lock for the whole grant. */
 const SHORT_LEASE_MS = 500;
 
 /**
  * Enters a fair lock that another owner's script has granted to this waiter for `grantMs`. The waiter's field is queued only once in its
- * life. At `place.sentAt` it had no grant yet, because Redis answered `queued` to the command sent then. The grant came later, so it is
- * trusted for `grantMs` from `place.sentAt`.
- * @returns undefined if the grant may be over, or cannot be trusted without asking Redis
+ * life. At `place.sentAt` it had no grant yet, because Redis answered `queued` to the command sent then. The grant came later, so it lasts
+ * at least until `grantMs` after `place.sentAt`.
+ * @returns undefined if the grant may be over, or if only Redis can tell whether it is valid
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export function enterByGrant(

@@ -6,7 +6,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { lineOf } from "./own-release.js";
 import type { Wish } from "./wish.js";
 
-/** If less trust were left, Redis might learn of the successor too late. */
+/** A lock whose lease ends sooner is not handed over: Redis might learn of the next holder too late. */
 const LEAST_TRUST_MS = 500;
 
 /** A sleeping waiter that can take over the lock when another call of its client hands it over. */
@@ -43,7 +43,7 @@ export class Heir {
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Possible
  * only if the stay has no other hold.
  * @returns the next hold, which must be written to Redis; undefined when the lock is to be freed: no call of this client may take over, or
- * other clients have their turn
+ * it is the turn of other clients
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */
@@ -65,7 +65,8 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   chain.pass(next);
   const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  // No renewal notices the end of a fixed lease. An alarm does, so that the client gives up the place that it still has in the queue.
+  // A fixed lease is not renewed, so only an alarm notices its end. The client then gives up the place that it still has in the queue in
+  // Redis.
   if (!next.terms.renewed) next.watch();
   return next;
 }

@@ -25,8 +25,8 @@ export interface LockState {
   /** The key in Redis. */
   readonly key: string;
   /**
-   * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like any other, so
-   * it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
+   * The kind, as far as the stored state shows it; `none` when the lock is free. A fair lock without waiters is stored like a plain lock,
+   * so it is a `lock` here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable
    * semaphore without taken permits.
    */
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
@@ -48,17 +48,17 @@ export interface LockState {
    * and waiters for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
-   * A client is listed once for each number of permits that its calls want, but only after another client was faster or it knows that
-   * others wait. So a client that waits alone is never listed.
+   * A client is listed once for each number of permits that its calls want, but only after another client was faster, or once the client
+   * knows that others wait. So a client that waits alone is never listed.
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
-   * At least this many processes wait for the lock's release. Counts the listeners of its channel, which stay some ten seconds after a
-   * wait; or `waitingClients` if these are more, because only the first two listen there. Waiters of fair and spin locks are not counted.
-   * In a cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels,
-   * in a cluster with classic messages, and where `PUBSUB` is not allowed.
+   * At least this many processes wait for the lock's release. Counts the subscribers of its channel, which remain some ten seconds after a
+   * wait. Counts `waitingClients` if these are more: only the first two subscribe. Waiters of fair and spin locks are not counted. In a
+   * cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels, in a
+   * cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
   /** The latest fencing token; null if none was ever given out, or if the counter is not a number. */
@@ -69,7 +69,7 @@ export interface LockState {
   readonly ownHolders: readonly string[];
   /** True when its only holder is `<client id>:0`: the lock was released, and its key is kept for a while. */
   readonly kept: boolean;
-  /** How many permits a semaphore has available, or the remaining count of a latch. Absent for a lock. */
+  /** The available permits of a semaphore, or the remaining count of a latch. Absent for a lock. */
   readonly available?: number;
   /** The leased permits of a permit-expirable semaphore, soonest to return first; at most 1,000. Absent for all others. */
   readonly taken?: readonly TakenPermit[];

@@ -5,15 +5,15 @@ import type { HoldState } from "../threads/held.js";
 import type { Hold } from "../threads/stay.js";
 import type { SingleLock } from "./single-lock.js";
 
-/** One of the locks, and its hold. */
+/** One of the locks that count as one, and its hold. */
 export interface JointMember {
   readonly lock: SingleLock;
   readonly hold: Hold;
 }
 
 /**
- * Holds of several locks that count as one: held while at least `quorum` of them are. A loss is final, whatever happens to the single
- * holds.
+ * Holds of several locks that count as one hold: it is held while at least `quorum` of them are. Once lost, it stays lost, whatever happens
+ * to the single holds.
  */
 export class JointHold {
   readonly name: string;
@@ -85,7 +85,7 @@ export class JointHold {
     if (this.#abort !== undefined) this.#follow(hold);
   }
 
-  /** Milliseconds for which enough of the holds may be trusted; 0 when the joint hold is over. */
+  /** Milliseconds for which at least `quorum` holds certainly last; 0 when the joint hold is over. */
   checkMs(): number {
     if (this.#isOver) return 0;
     const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
@@ -126,7 +126,7 @@ export class JointHold {
     return holds.filter(({ loss }) => loss === undefined).length < this.quorum;
   }
 
-  /** Makes the stays companions, so that the threadId of one stands for all. */
+  /** Links the stays as companions, so that the threadId of one can be used for all. */
   #acquaint(): void {
     const stays = [...this.#holds.values()].map(({ stay }) => stay);
     for (const stay of stays) {
@@ -136,15 +136,15 @@ export class JointHold {
   }
 
   #follow({ signal }: Hold): void {
-    // A listener added only now would not hear that the hold ended between two clock reads.
+    // The hold may have ended at the moment when its signal was read; a listener that is added now would then never be called.
     if (signal.aborted) this.checkMs();
     else signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // How long ago each hold was lost, the earliest first. The clocks of their clients may differ. In the same millisecond, losses of holds
-    // whose time was over come first.
+    // The losses, the earliest first. They are compared by how long ago they happened, because the clocks of the clients may differ. Of two
+    // losses in the same millisecond, the one of a hold whose time was over comes first.
     const losses = holds
       .flatMap(({ loss, heldMs }) =>
         loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],

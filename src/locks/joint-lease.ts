@@ -29,7 +29,7 @@ export class JointLease extends AnyLease implements Lease {
   readonly #note: string | undefined;
   #releasing: Promise<void> | undefined;
 
-  /** @param said the options of the call, and of the client that made the lock, for bodies */
+  /** @param said what bodies and events need to know: the call's note, and facts and options of the client that made the lock */
   constructor(hold: JointHold, kind: string, { about, around, note }: Said) {
     super();
     this.#hold = hold;
@@ -102,7 +102,7 @@ export class JointLease extends AnyLease implements Lease {
     const failures = await this.#extendEnough(members, leaseMs);
     this.#assertHeld();
     if (failures.length === 0) return;
-    // A quorum is held: losing one member does not lose the lease.
+    // A quorum is still held, so the loss of a member is not the error to report.
     const isLoss = (error: unknown) => error instanceof LeaseLostError || error instanceof NotHeldError;
     throw forCaller(failures.find((error) => !isLoss(error)) ?? failures[0], this.#subject);
   }

@@ -63,7 +63,7 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   * Takes enough of the locks, or none.
+   * Takes at least `quorum` of the locks, or none.
    * @returns undefined if that was not possible in the time that the call allows
    */
   protected abstract take(call: JointCall): Promise<readonly JointMember[] | undefined>;
@@ -152,8 +152,8 @@ export abstract class JointLock implements Lock {
   }
 
   /**
-   * The threadId that the caller has in one of the locks: the threadId of a joint lease stands for a stay in each lock.
-   * @throws LeaseLostError if this lock is not held along with the others
+   * The caller's threadId in one of the locks. The threadId of a joint lease stands for one stay in each of the locks.
+   * @throws LeaseLostError if this lock is not held together with the others
    */
   protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {
     const id = this.#idFor(lock, threadId);
@@ -243,7 +243,7 @@ export abstract class JointLock implements Lock {
     return { client: { about: this.#about }, name, kind: kind.name, terms };
   }
 
-  /** Makes the caller's error here, so that the event carries the same one. */
+  /** Makes the caller's error here, so that the event carries the same error. */
   async #takeLease(call: JointCall): Promise<JointLease | undefined> {
     try {
       return this.#leaseOf(await this.take(call), call);
@@ -255,7 +255,7 @@ export abstract class JointLock implements Lock {
   #leaseOf(members: readonly JointMember[] | undefined, call: JointCall): JointLease | undefined {
     const { waiter } = call;
     if (members === undefined) {
-      // No server has said that a lock is taken.
+      // If no server has said that a lock is taken, the call fails.
       if (waiter.isTold) return undefined;
       throw this.members[0].identity.client.commands.failures.untold(waiter.waitedMs, call.attempts > 0);
     }

@@ -4,7 +4,7 @@ import { HeldLease, type Lease } from "../lease.js";
 import { JointLease } from "./joint-lease.js";
 import { lockIds } from "./lock-kind.js";
 
-/** The lease of the innermost body around the caller that has a lock with this key, unless it was released. */
+/** The lease of the innermost body around the caller that has a lock with this key. Released leases do not count. */
 export function leaseHere(client: Client, key: string): Lease | undefined {
   for (const lease of client.threads.current?.leasesOf(lockIds(key)) ?? []) {
     const isLease = lease instanceof HeldLease || lease instanceof JointLease;

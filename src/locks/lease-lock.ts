@@ -154,8 +154,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
         : client.threads.find(threadId)?.stayIn(id);
     // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (stay === undefined) return 0;
-    // The lock was handed over: `lock-succeed` writes the field of this stay, and has the turn until Redis answers. This method waits for
-    // that answer.
+    // After a hand-over, `lock-succeed` writes the field of this stay, and no other command of the stay runs until Redis has answered. This
+    // method waits for that answer.
     if (!stay.inRedis.isNamed) await stay.inRedis.inTurn(() => Promise.resolve());
     return Number((await this.look()).fields[stay.field] ?? 0);
   }
@@ -217,7 +217,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   /**
-   * @param come makes the call's result of the hold (undefined if the lock was not acquired in time); runs in the caller's async context
+   * @param come turns the hold (undefined if the lock was not acquired in time) into the call's result; runs in the caller's async context
    */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     const lock = this.#lock;

@@ -4,7 +4,7 @@ import { releasesOf, sendingsOf } from "./lowering.js";
 
 /**
  * Removes the client from the lock's queue unless one of its calls waits for the lock. If the lock was just granted to this client, the
- * next client gets it. The call that gives up last may be one of a spin lock, which itself has no place in a queue.
+ * next client gets it.
  */
 export function leaveQueue(lock: LockIdentity): void {
   const { client, id, key, kind } = lock;

@@ -2,8 +2,8 @@ import type { Lease, Tried } from "../lease.js";
 import type { LockOptions, UnlockOptions } from "../options.js";
 
 /**
- * A lock, identified by its name. The object stores only the name: all lock objects with the same name are one lock, in any number of
- * processes, Node's or JVMs'.
+ * A lock, identified by its name. The object stores only the name: all lock objects with the same name are one lock, in all Node processes
+ * and JVMs.
  *
  * All methods reject with `UnavailableError` when Redis does not answer or refuses, with `WrongTypeError` when the key holds something
  * else, and, except for `unlock`, with `ClientClosedError` once the client is closed. A red lock rejects with `QuorumError` when that

@@ -16,7 +16,7 @@ import { type CallSubject, forCaller } from "../runtime/for-caller.js";
 
 /**
  * Everything that Redis stores about the lock of a key.
- * @param options `whole`: reads semaphores and latches too, and also the number of listening connections and the waiting clients
+ * @param options `whole`: also reads semaphores and latches, the number of listening connections, and the waiting clients
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function look(

@@ -23,9 +23,9 @@ export interface Sending {
 }
 
 /**
- * Lowers the count in Redis to the count of the stay's record, and repeats the command until an answer other than `late` comes. If there is
- * nothing to lower, the command writes the TTL.
- * @param late the answer `late` to the first try, if the caller has already sent it
+ * Lowers the hold count in Redis to the count of the stay's record, and repeats the command until an answer other than `late` comes. If
+ * there is nothing to lower, the command writes the TTL.
+ * @param late the answer `late` to the first try, if the caller has already made that try
  */
 export async function sendRelease(
   lock: LockIdentity,
@@ -115,9 +115,9 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
   /** Whether the command publishes that the lock is free. */
   readonly #isFreeing: boolean;
   readonly #repeated: boolean;
-  /** How the next sending looks into the queue. */
+  /** How the command looks into the queue of waiting clients when it is next sent. */
   #looks: LookIntoQueue | undefined;
-  /** How the latest sending looked into the queue. */
+  /** How the command looked into that queue when it was last sent. */
   #looked: LookIntoQueue | undefined;
   /** Undefined before the first sending, and for a command without a deadline. */
   #deadline: Deadline | undefined;
@@ -206,10 +206,10 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // The client's line gets the new end at once, without waiting for a message. Not for a shared lock, because other clients also decide
-      // when it expires.
+      // The waiting calls of this client learn the new end at once, without a message. Those of a shared lock do not, because other clients
+      // also decide when it expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
-      // The answer to a repeat does not show whether the TTL became shorter: the first copy has already written it.
+      // The answer to a repeat does not show whether the TTL became shorter: the first copy may have already written the new TTL.
       if (answer.sooner || repeated) callFirst(this.#lock);
     }
     // If a release did not wait for replicas, the replicas may lack this release.

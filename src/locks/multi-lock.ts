@@ -41,7 +41,7 @@ export class MultiLock extends JointLock {
       if (!call.waits || waiter.over) return undefined;
       missing = lost;
       call.waitEndedBy = "timer";
-      // A wake-up from this round must not end the pause.
+      // Uses up a wake-up of this round, which must not end the pause below.
       await waiter.pause(0);
       await waiter.pause(environment.random() * pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -5,8 +5,9 @@ import type { Chain, Holder } from "../threads/chain.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /**
- * Makes Redis write the field of a chain's latest holder. The command lists all fields of the chain that Redis may have, and replaces the
- * one that it finds. Until Redis has answered, the holder is trusted only as long as its predecessor was, and its own commands wait.
+ * After hand-overs, writes the field of the latest holder into Redis. The command lists all fields of earlier holders that Redis may have,
+ * and replaces the one that it finds. Until Redis has answered, the holder may rely on the lock only until its predecessor's lease would
+ * have ended, and its own commands wait.
  * @see docs/internals/states.md#hand-over
  */
 export function sendName(
@@ -25,7 +26,7 @@ export function sendName(
   );
 }
 
-/** Reads the answer to {@link sendName}. @returns false if one more command must name the latest holder */
+/** Reads the answer to {@link sendName}. @returns false if one more such command must be sent for the latest holder */
 export function isNamedBy(
   { client, id }: LockIdentity,
   chain: Chain,

@@ -36,7 +36,7 @@ export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?:
   else line?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
-/** Whether a client may hand the lock from call to call. */
+/** Whether a client may hand the lock from one of its calls to another. */
 export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;
 }

@@ -23,7 +23,7 @@ const TELLING_MS = 60_000;
 
 /** A request of a call that has left something undone in Redis. */
 interface Undoing extends Pick<Sending, "goesOn"> {
-  /** Called when Redis has what the stay wants and no copy can change that, or when the reconciler gives up. */
+  /** Called when Redis has what the stay wants and no late copy of a command can change that, or when the reconciler gives up. */
   readonly ended?: (() => void) | undefined;
 }
 
@@ -48,8 +48,8 @@ export function reconcile(
 
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
- * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its
- * field, all fields of its chain are freed, except when the client closes.
+ * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its field,
+ * the fields of all holders in its chain are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -69,8 +69,8 @@ function begin(lock: LockIdentity, stay: Stay, undoing: Undoing | undefined): vo
 }
 
 /**
- * The one repair loop: sends the command that the record says is next, one at a time, until nothing is left to do. Each record with work
- * left has its own reconciler, and reconcilers do not wait for each other.
+ * The only repair loop: sends the commands that the stay's record asks for, one at a time, until nothing is left to do. Each record with
+ * work left has its own reconciler, and reconcilers do not wait for each other.
  */
 class Reconciler {
   readonly #lock: LockIdentity;
@@ -191,7 +191,7 @@ class Reconciler {
     }
   }
 
-  /** Writes the field of a chain's latest holder. Until Redis answers, that holder is trusted only as long as its predecessor was. */
+  /** Writes the field of the latest holder in the chain of hand-overs. */
   #name(): Promise<0 | "again" | "rest"> {
     const { chain } = this.#stay;
     if (chain === undefined) throw new Error("a record without a chain has no name");
@@ -202,7 +202,7 @@ class Reconciler {
     });
   }
 
-  /** Releases every field of a chain that its holders have left: Redis has one of these fields. */
+  /** Releases the fields of all holders in a chain that no longer has a holder: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;
@@ -250,14 +250,20 @@ class Reconciler {
     return isShort && count === 0 && !isDoubtful;
   }
 
-  /** Whether Redis can no longer have anything of the stay: its longest lease has ended, and it can have no place in a fair queue. */
+  /**
+   * Whether Redis can no longer have anything of the stay: its longest lease has ended, and it can have no place in the queue of a fair
+   * lock.
+   */
   get #isTooLate(): boolean {
     const { clock } = this.#lock.client;
     this.#endMs ??= this.#end();
     return clock.monotonicMs() >= this.#endMs;
   }
 
-  /** Redis drops a waiter that has been silent for `aliveMs`; a grant made just before that ends within another `aliveMs`. */
+  /**
+   * Redis drops a waiter that has been silent for `aliveMs`. If the waiter was granted the lock just before, the grant ends within another
+   * `aliveMs`.
+   */
   #end(): number {
     const { client, kind } = this.#lock;
     const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
@@ -280,7 +286,7 @@ class Reconciler {
       this.#tellingEndMs ??= client.clock.monotonicMs() + TELLING_MS;
       return client.isClosing || this.#isTooLate || client.clock.monotonicMs() >= this.#tellingEndMs;
     }
-    // A copy that arrives later could release the next hold of the same stay.
+    // A copy of a release that arrives later could release the next hold of the same stay.
     const mayHarm = this.#record.copiesUntilMs > 0 && (this.#goesOn || live.length > 0);
     return this.#isTooLate && !mayHarm;
   }

@@ -26,8 +26,8 @@ const TIMEOUTS_PER_LEASE = 4;
 const LONGEST_PAUSE_MS = 200;
 
 /**
- * Locks on independent servers as one: held while a majority of them is. All are asked at once, each only for a short time, so a minority
- * of servers that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
+ * Locks on independent servers as one lock, which is held while a majority of them is. All servers are asked at once, and each gets only a
+ * short time to answer. So a minority of servers does no harm if it is dead, slow or has lost its data. Source: Redisson's RedissonRedLock.
  */
 export class RedLock extends JointLock {
   constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
@@ -40,7 +40,9 @@ export class RedLock extends JointLock {
     const ears = new Ears(this.members, () => waiter.wake());
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
-    /** The lock to wait for while no other is held: a sibling in this client has it, and may leave it without a message in Redis. */
+    /**
+     * The lock to wait for while no other is held: a concurrent body in this client has it, and may leave it without a message in Redis.
+     */
     let entered: SingleLock | undefined;
     try {
       for (;;) {
@@ -117,7 +119,7 @@ export class RedLock extends JointLock {
     }
   }
 
-  /** Sleeps until the first known lease expires: its holder may be dead and announce nothing. */
+  /** How long to sleep: until the first known lease expires, because a dead holder announces nothing. */
   #sleepMs(answers: readonly ServerVote[]): number {
     const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
     return Math.min(this.settings.safetyPeriodMs, ...ttls);
@@ -130,7 +132,7 @@ interface ServerVote {
   readonly member?: JointMember;
   /** How long the other holder's lease lasts; -1 if unknown. */
   readonly ttlMs?: number;
-  /** Whether a sibling's body excludes the call, so that the server was not asked. */
+  /** Whether a concurrent body in this client excludes the call, so that the server was not asked. */
   readonly bySibling?: boolean;
   readonly failure?: unknown;
 }
@@ -139,7 +141,7 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;
-  // Although an outcome was unknown, the call has asked since, or may still ask.
+  // An unknown outcome does not count as a failure if the call has asked since, or may still ask.
   const mayAsk = attempts > 0 || (waits && !waiter.over);
   if (unanswered !== undefined && !mayAsk) return { lock, failure: unanswered };
   if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
@@ -147,7 +149,7 @@ function answerOf({ lock, wish, hold, ...failed }: AskedLock, { waits, waiter }:
   return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 
-/** @param ttlMs the remaining lease of the sibling that excludes the call; -1 while the caller's last stay is still being cleaned up */
+/** @param ttlMs the remaining lease of the hold that excludes the call; -1 while the caller's last stay is still being cleaned up */
 function notAsked(lock: SingleLock, ttlMs: number): ServerVote {
   return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
@@ -167,7 +169,7 @@ class Ears {
   readonly #closers = new Map<SingleLock, () => void>();
   /** The locks that the latest round found taken. The round's own releases on other locks are ignored. Undefined during a round. */
   #blocked: ReadonlySet<SingleLock> | undefined;
-  /** The locks with a message during a round. */
+  /** The locks for which a message came during a round. */
   readonly #heard = new Map<SingleLock, ReasonToAsk>();
   /** The first message or reconnect since the latest round. */
   news: ReasonToAsk | undefined;

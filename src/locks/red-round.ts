@@ -5,7 +5,7 @@ import type { Caller } from "./entrance.js";
 import type { SingleLock } from "./single-lock.js";
 import type { Wish } from "./wish.js";
 
-/** The outcome of asking for one lock. No hold and no failure: the lock was not acquired in the time that its wish allows. */
+/** The outcome of asking for one lock. If it has neither a hold nor a failure, the lock was not acquired in time. */
 export interface AskedLock {
   readonly lock: SingleLock;
   readonly wish: Wish;
@@ -44,7 +44,7 @@ export class RedRound {
     }
   }
 
-  /** Runs the work that waits for the caller's async context; call it there. @returns false when all have ended */
+  /** Runs the waiting work; to be called in the caller's async context. @returns false when all acquisitions have ended */
   goesOn(): boolean {
     for (let next = this.#toDo.shift(); next !== undefined; next = this.#toDo.shift()) next.goesOn();
     return this.#underWay.size > 0;

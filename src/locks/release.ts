@@ -68,7 +68,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
     inRedis.lowers(0);
     return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
   }
-  // A command of the stay is under way: this release lowers the count that is left by that command.
+  // A command of the stay is under way: this release waits, and lowers the count that the command leaves.
   if (inRedis.isChanging) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
   return lowerAtOnce(ending, isLast ? 0 : stay.keepLive());
 }
@@ -138,16 +138,16 @@ async function ended(ending: ReleaseUnderWay, work: () => Promise<boolean>): Pro
   } catch (error) {
     isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
-    // For a hold that was already gone, the loss was published instead.
+    // If the hold was already gone, its loss was published instead of a failed release.
     if (!isFinal) tell(ending, { error: failure });
   }
   stay.releases -= 1;
-  // Needed even if the hold was already gone: a late copy of its acquisition could take the lock again, without a hold.
+  // `reconcile` runs even if the hold was already gone: a late copy of its acquisition could take the lock again, without a hold.
   const { copiesUntilMs, reconciler } = stay.inRedis;
   if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, stay);
   stay.settled();
   if (failure === undefined) return;
-  // The promise of `free` settles one microtask after this one; without this `await`, V8 does not find the caller for the stack.
+  // The caller's promise settles after this one; without this `await`, V8 does not find the caller for the stack.
   await undefined;
   throw forCaller(failure, lock);
 }
@@ -170,7 +170,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   const { inRedis } = stay;
   const keptCount = stay.keepLive();
   if (inRedis.count <= keptCount) return true;
-  // Another release has also lowered the count for this hold: the rest of the count belongs to expired holds.
+  // If another release has lowered the count meanwhile, it did so for this hold too: the rest of the count belongs to expired holds.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, stay.fields);
@@ -192,7 +192,7 @@ function lowered(
   }
   // If a repeat finds no field, the unanswered first copy has released the hold, and the remaining holds have expired since.
   const isOver = keptCount === 0 || stay.live.length === 0;
-  // If an earlier copy had kept the key, the key would still be there: so the hold had ended before the release.
+  // If an earlier copy had kept the key, the key would still be there. So the hold had ended before the release.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
   if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
   stay.wasGone(1);
@@ -202,8 +202,8 @@ function lowered(
 }
 
 /**
- * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has one of the chain's fields, so this
- * releases all of them.
+ * The lock was handed over, and Redis has not confirmed the latest holder's field yet. Redis has the field of this holder or of an earlier
+ * one, so this releases the fields of all of them.
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client } = lock;

@@ -9,7 +9,7 @@ import { giveBack } from "./joint-lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { Wish } from "./wish.js";
 
-/** A held red lease, and the options of its acquisition. */
+/** The held lease of a red lock, and the options of its acquisition. */
 export interface Retaking {
   /** How long to wait for the answer of one server. */
   readonly timeoutMs: number;

@@ -17,7 +17,7 @@ export function spinLock(backoff: Backoff): LockKind {
   };
 }
 
-/** Waits in line. The head polls after pauses of its own and does not listen. */
+/** Waits in line with this client's other calls. The first call in line polls after the pauses of its backoff and does not listen. */
 class Spinning extends WaitInLine {
   readonly #backoff: Backoff;
   #nextDelay: () => number;

@@ -113,7 +113,7 @@ async function attemptTogether(
   }
 }
 
-/** Makes the parts of one command for all locks. The first part has the room for all of them. */
+/** Makes the parts of one command for all locks. Only the first part reports to `Admission`, for all of them. */
 function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   return parts.map((part, at) => {
     part.wish.attempts += 1;

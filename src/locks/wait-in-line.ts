@@ -10,7 +10,7 @@ import type { TakenHold, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
- * Waits in line with this client's other calls for the lock; the head of the line talks to Redis.
+ * Waits in line with this client's other calls for the lock. The first call in line, its head, talks to Redis.
  * @see docs/internals/states.md#the-line
  */
 export class WaitInLine implements WayOfWaiting {
@@ -57,7 +57,7 @@ export class WaitInLine implements WayOfWaiting {
     const { obstacle, waiting } = this.wish;
     const { asksEachMs, fieldEnding } = this.lock.kind;
     if (obstacle !== undefined) {
-      // If the holder is a reader of this client, its release does not notify the line of the client's writers.
+      // If the holder is a reader of this client, its release does not notify the client's waiting writers.
       const own = obstacle.own && obstacle.holder.endsWith(fieldEnding);
       this.line.seenHeld({ ...obstacle, own }, asksEachMs);
     }
@@ -68,8 +68,8 @@ export class WaitInLine implements WayOfWaiting {
   }
 
   /**
-   * An unavailable server fails the whole line, unless this call asked only once. In all other cases the next call in line gets the wake-up
-   * that this call has used.
+   * If the server is unavailable, all calls in line fail, unless this call asked only once. In all other cases the next call in line gets
+   * the wake-up that this call has used.
    */
   failed(error: unknown): void {
     const { cancelled, once } = this.wish;
@@ -99,7 +99,7 @@ export class WaitInLine implements WayOfWaiting {
     return this.line.waitOn(waiter, ms);
   }
 
-  /** For the error of a call that has waited in vain: records the holder that the line saw last. */
+  /** Records the holder that was seen last, for the error of a call that has waited in vain. */
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;
@@ -117,7 +117,7 @@ export class WaitInLine implements WayOfWaiting {
     }
     const wasNapping = waiter.naps && !byAnswer && this.line.head === waiter;
     this.lock.client.lines.leave(this.line, waiter);
-    // The client may have no place in the queue yet, so that the next call would miss the release: wakes that call, which asks for a place.
+    // The client may have no place in the queue yet. The next call would then miss the release, so it is woken and asks for a place.
     if (wasNapping) this.line.wake();
     const hasEntered = byAnswer || this.#heir?.hold !== undefined;
     if (!hasEntered && this.line.hasQueue) leaveQueue(this.lock);

@@ -8,8 +8,8 @@ export interface TakenHold {
 }
 
 /**
- * How a call waits for the first hold of its stay: in its client's line, spinning, or in the queue of a fair lock. `asks` decides when the
- * call asks; otherwise it sleeps.
+ * How a call waits for the first hold of its stay: in line with its client's other calls, by polling, or in the queue of a fair lock.
+ * `asks` decides when the call asks; otherwise it sleeps.
  * @see docs/internals/states.md#one-acquisition
  */
 export interface WayOfWaiting extends Telling {
@@ -23,7 +23,10 @@ export interface WayOfWaiting extends Telling {
   refused(): boolean;
   /** The attempt got no answer. @param error why; undefined if the call's time was up before its attempt was sent */
   failed(error: unknown): void;
-  /** Sleeps until the call should ask, or can take a hold that was given to it. `awake` may be called within this call, or by the waker. */
+  /**
+   * Sleeps until the call should ask, or can take a hold that was given to it. `awake` may be called within `sleep`, or by the code that
+   * wakes the call.
+   */
   sleep(awake: () => void): void;
   /** The hold that was given while the call slept. Checked each time it wakes. */
   taken(): TakenHold | undefined;

@@ -15,7 +15,7 @@ import { makeTerms, type Terms } from "../threads/terms.js";
 
 /** The properties of one call. */
 interface Call {
-  /** `using`: a body runs in the hold; `lock`: a bare lease is returned. */
+  /** `using`: a body runs in the hold; `lock`: a lease without a body is returned. */
   readonly form: "lock" | "using";
   /** Whether the call may wait. */
   readonly waits: boolean;
@@ -33,7 +33,7 @@ interface Call {
   readonly isAskedAgain?: boolean;
 }
 
-/** The holder when the lock was last seen. */
+/** The holder that was last seen. */
 export interface SeenObstacle extends Obstacle {
   /** On the monotonic clock of the client. */
   readonly seenMs: number;
@@ -71,7 +71,7 @@ export class Wish implements Patience {
   readonly replaced: Hold | undefined;
   readonly isPart: boolean;
   readonly isAskedAgain: boolean;
-  /** The scope of `asThread` that a bare hold belongs to. */
+  /** The scope of `asThread` that a hold without a body belongs to. */
   takenIn: Scope | undefined;
   /** The write hold beside which the call may read. */
   kin: Hold | undefined;

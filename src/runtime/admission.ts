@@ -40,9 +40,9 @@ export interface Entrant {
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** The sending time of the acquisition that was sent last among the answered ones, on the monotonic clock. */
+  /** When the latest of the answered acquisitions was sent, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
-  /** The error of an acquisition that got no answer in its time, since the queue was last checked. */
+  /** The error of an acquisition that has failed without an answer since the queue was last checked. */
   failure: unknown;
   /** Whether a check of the queue is scheduled. */
   isDue = false;
@@ -102,9 +102,9 @@ interface AdmissionServices {
 }
 
 /**
- * Bounds how many acquisitions are under way to each server. Otherwise a burst would be sent all at once, and one command timeout would
- * have to suffice for all of it. The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a
- * known outcome and nothing to clean up. See decision 30.
+ * Bounds how many acquisitions are under way to each server. The others wait in a queue, first come, first served. Without the bound, a
+ * burst would be sent at once, and the server would have one command timeout to answer all of it. An acquisition that leaves the queue
+ * unsent has a known outcome and nothing to clean up. See decision 30.
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
@@ -159,7 +159,7 @@ export class Admission {
   /**
    * {@link wait} with a promise.
    * @returns undefined when the waiter's time is up, or it was cancelled
-   * @throws UnavailableError when the server answers none of the acquisitions before it
+   * @throws UnavailableError when the server answers none of the acquisitions that were sent before it
    */
   turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
     const { key, waiter, goesFirst } = wanted;
@@ -236,7 +236,7 @@ export class Admission {
     else room.lanes.add(lane);
   }
 
-  /** A lane queues at the server that had its slot at first. If the slot has moved, the lane moves to the new server. */
+  /** A lane waits at the server that had its slot when the lane was made. If the slot has moved since, the lane moves to the new server. */
   #hasMoved(lane: Lane, from: Room): boolean {
     const { first } = lane.queued;
     const room = first === undefined ? from : this.#roomOf(first.entrant.key);
@@ -248,8 +248,8 @@ export class Admission {
   }
 
   /**
-   * A command was not answered within its time. If no other command sent in that time was answered either, the acquisitions that have
-   * waited as long as that fail.
+   * A command was not answered within its time. If no command that was sent during the last command timeout was answered either, the
+   * acquisitions that have waited at least that long fail.
    */
   #giveUp(room: Room, failure: unknown): void {
     const { timeoutMs, server } = this.#commands;

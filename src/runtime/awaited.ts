@@ -9,8 +9,8 @@ export interface Awaited {
   /** Whether clients wait for it in a queue in Redis, which notifies each client on a channel of its own. Default: false. */
   readonly queues?: boolean;
   /**
-   * Only for permits: a release of this client looks up by this id whether clients wait in the queue. A line joins that queue once other
-   * clients are known to wait.
+   * Only for permits: a release of this client looks up by this id whether clients wait in the queue. Waiting calls get a place in that
+   * queue only once other clients are known to wait.
    */
   readonly releasedAs?: string;
 }

@@ -81,7 +81,7 @@ export class CommandFailures {
     if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isOpen: false });
     if (!(error instanceof ServerReplyError)) return undefined;
     const { code } = error;
-    // The Redis client of a cluster would have followed the slot to its new server.
+    // Only the Redis client of a cluster follows a slot to its new server.
     const isAmiss = code === "MOVED" && this.#driver.traits.topology !== "cluster";
     const passes = PASSING.has(code) && !isAmiss && !(divisible && code === "TRYAGAIN");
     return passes ? undefined : this.unavailable(error, progress);
@@ -176,7 +176,7 @@ class NoAnswerError extends Error {
   }
 }
 
-/** The error for callers that have sent nothing themselves. */
+/** The error for callers that have sent nothing themselves, so that their outcome is known. */
 export function withKnownOutcome(error: UnavailableError): UnavailableError {
   const { server, message, cause, outcomeUnknown } = error;
   return outcomeUnknown

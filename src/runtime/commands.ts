@@ -42,10 +42,10 @@ export class Commands {
   readonly about: AboutClient;
   /** Whether one command can name keys of only one slot. */
   readonly inCluster: boolean;
-  /** Which messages are published and listened to; undefined until the cluster was asked what it supports. */
+  /** Which kind of messages is published and listened to; undefined until the cluster was asked what it supports. */
   #publishes: Publishing | undefined;
   #dialect: Dialect;
-  /** The probes under way, by place. Probes with `aside` are kept apart, because `close` does not wait for them. */
+  /** The probes under way, by the place of the server. Probes with `aside` are kept apart, because `close` does not wait for them. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
   readonly unsuited: UnsuitedServers;
@@ -77,7 +77,7 @@ export class Commands {
   /** The name of the server that has a key now, if the driver reveals it; otherwise the name in {@link server}. */
   serverOf(key: string): string {
     const { place } = this.#clocks.serverOf(key);
-    // A number is a slot whose server the Redis client does not reveal.
+    // If the place is a number, it is a slot, and the Redis client does not reveal its server.
     return /^\d*$/.test(place) ? this.server : place;
   }
 
@@ -175,7 +175,7 @@ export class Commands {
   readonly #again = (pending: AnyPendingCommand, error: unknown): void => {
     const { command, doubtful, backoffMs, resets } = pending;
     const { patience } = command;
-    // A refusal on a later connection proves nothing: the client may have sent the command on the first one as well.
+    // A refusal on a later connection proves nothing: the Redis client may also have sent the command on the earlier connection.
     const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
     const progress = { doubtful, isOpen: resets !== undefined && !refused };
     const final = this.failures.final(error, progress, patience);
@@ -210,7 +210,7 @@ export class Commands {
     return this.#underWay.busy;
   }
 
-  /** Milliseconds since the first command that was sent after the last timely answer; 0 if there is none. */
+  /** Milliseconds since the first command after the last timely answer was sent; 0 if none was sent since. */
   get silentMs(): number {
     return this.#sender.silentMs;
   }

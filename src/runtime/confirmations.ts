@@ -13,12 +13,12 @@ export interface Confirmable {
   readonly key: string;
   /** The server known to have the key; "" while no server is known to have it. Set by `Confirmations`. */
   place: string;
-  /** True from the moment its server has changed until the new one has confirmed it. Set by `Confirmations`. */
+  /** True from a change of its server until the new server has confirmed it. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
   /** Whether at least one of its holds is neither released nor lost. */
   readonly isHeld: boolean;
-  /** The question for the server now. */
+  /** The question to send to the server now. */
   question(): Question;
   /** Its server has changed: a hold that is not confirmed by `until` is lost. */
   doubt(until: Instant): void;

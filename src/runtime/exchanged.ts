@@ -5,7 +5,7 @@ import type { ServerClock } from "./server-clocks.js";
 /** A reply, with what is known about its transport. */
 export interface Exchanged<Reply> {
   readonly reply: Reply;
-  /** Just before the answered sending of the command. */
+  /** The time just before the sending of the command that was answered. */
   readonly sentAt: Instant;
   /** As in `Answered` of protocol/define-script.ts. */
   readonly serverMs: number;

@@ -13,9 +13,9 @@ export interface Expiring {
 const JUMP_CHECK_MS = 1_000;
 
 /**
- * Makes expiring things check the clocks when their time is over, with an exact timer each. The timer is moved only when it fires early, so
- * moving an end costs nothing. The monotonic clock, and timers with it, stand still while a machine is suspended: so a regular check finds
- * the ends that only the wall clock has passed.
+ * Makes expiring things check the clocks when their time is over, each with an exact timer of its own. A timer that fires before the end is
+ * set again, so an end that moves to a later time costs nothing. The monotonic clock, and timers with it, stand still while a machine is
+ * suspended: so a regular check finds the ends that only the wall clock has passed.
  */
 export class ExpiryAlarms {
   readonly #clock: Clock;

@@ -19,7 +19,7 @@ export interface FairWaiter {
 
 /** When something was seen in Redis. */
 export interface Sighted {
-  /** Just before the command that saw it was sent. */
+  /** The time just before the command was sent whose answer showed it. */
   readonly sentAt: Instant;
   /** How many times the connection had been lost before that command was sent. */
   readonly resets: number;
@@ -114,7 +114,7 @@ export class FairQueue {
     if (this.isEmpty) this.#deafen();
   }
 
-  /** Stops listening. The subscription lingers. */
+  /** Stops listening. The subscription stays open for a while. */
   #deafen(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
@@ -130,8 +130,8 @@ export class FairQueue {
   }
 
   /**
-   * If listening fails, the calls learn from the answers to their signs of life instead, a little later. Each such answer makes this client
-   * try to listen again.
+   * If listening fails, the calls learn the same a little later, from the answers to the regular questions of `FairQueues`. Each such
+   * answer makes this client try to listen again.
    */
   #listen(): void {
     this.#unlisten ??= this.#subscriptions.listen(this.#clientChannel, {

@@ -15,7 +15,7 @@ interface FairQueuesServices {
   readonly wheel: HashedWheelTimer;
 }
 
-/** The period of the signs of life. Redis considers a waiter alive for four times as long. */
+/** How often Redis is told that a call still waits. Redis considers a waiter alive for four times as long. */
 const PERIOD_MS = 1_500;
 /** How many waiters go into one call: more would keep the server from other commands for too long. */
 const BATCH_SIZE = 500;
@@ -23,14 +23,14 @@ const BATCH_SIZE = 500;
 const SOON = Promise.resolve();
 
 /**
- * The calls of this client that wait for fair locks, by lock. Sends their signs of life: once per period, one command tells Redis that they
- * still wait and returns their state, so that no lost message costs a place. While no call waits, there is no timer.
+ * The calls of this client that wait for fair locks, by lock. Once per period, one command tells Redis that they still wait and returns
+ * their state. So no call loses its place because a message was lost. While no call waits, there is no timer.
  */
 export class FairQueues {
   readonly #services: FairQueuesServices;
   /** By the key of the lock. */
   readonly queues: Map<string, FairQueue> = new Map();
-  /** The calls to ask for in this tick. */
+  /** The calls about which Redis is asked at the end of this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timer | undefined;
 
@@ -84,7 +84,7 @@ export class FairQueues {
   #askSoon(entries: Iterable<FairWaiter>): void {
     if (this.#asked === undefined) {
       this.#asked = new Set();
-      // The answers concern other calls too.
+      // The answers concern several calls, so the command belongs to none of them.
       inRootContext(() => {
         void SOON.then(() => {
           const asked = this.#asked ?? [];

@@ -50,7 +50,7 @@ const MOST_REQUESTS = 100;
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** The groups that are still unsent. A new list for each tick, because a cleared Map keeps its old contents alive. */
+  /** The groups that are still unsent. Each tick begins a new list. */
   #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {

@@ -11,8 +11,7 @@ const BUCKETS = 512;
  * one tick late, but never early.
  *
  * Ticks are counted from the creation of the wheel. A timeout with deadline d belongs to tick ceil(d / tickMs) and to bucket tick mod
- * buckets. It stores that tick instead of a count of remaining rounds, so that empty turns need not be walked: neither after sleep nor
- * after a stall.
+ * buckets. It stores that tick, not a count of remaining turns. So after sleep or a stall, the wheel need not go through empty turns.
  *
  * All tasks run on one timer, in the async context of the call that happened to set it; give the wheel a clock that leaves that context. An
  * error thrown by a task becomes a process warning.
@@ -26,7 +25,7 @@ export class HashedWheelTimer {
   readonly #startMs: number;
   /** Each bucket is created for its first timeout: most clients need only a few of the hundreds. */
   readonly #buckets = new Array<Ring<WheelTimeout> | undefined>(BUCKETS).fill(undefined);
-  /** The latest tick that the wheel has reached: the timeouts in the buckets belong to later ones. */
+  /** The latest tick that the wheel has reached: the timeouts in the buckets belong to later ticks. */
   #lastTick = 0;
   /** The tick that the timer is set for. While tasks run, it is in the past, so that they set no other timer. */
   #wakeTick = Number.POSITIVE_INFINITY;

@@ -1,6 +1,9 @@
 import type { Clock } from "../clock.js";
 
-/** A moment on both clocks: either one alone is wrong after a machine was suspended or its time was set. */
+/**
+ * A moment on both clocks, because each can be wrong: the monotonic clock after the machine was suspended, the wall clock after its time
+ * was set.
+ */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;

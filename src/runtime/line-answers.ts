@@ -1,11 +1,12 @@
 import type { Waiter } from "./waiter.js";
 
 /**
- * Remembers when Redis last answered that what the line waits for is taken. A call may report this to its caller only if the question was
- * sent after the call began: an older answer says nothing about the time of the call, and no answer at all is an outage.
+ * Remembers when Redis last answered that the lock, or whatever the line waits for, is taken. A call may report this to its caller only if
+ * the question was sent after the call began: an older answer says nothing about the time of the call, and no answer at all means an
+ * outage.
  */
 export class LineAnswers {
-  /** When that question was sent, on the monotonic clock. */
+  /** When the question with that answer was sent, on the monotonic clock. */
   #takenMs = Number.NEGATIVE_INFINITY;
   /**
    * Waiters whose time is up and who do not know whether what they wait for is taken: the head asks Redis for them. Undefined while there

@@ -6,14 +6,15 @@ import { Ear, type EarServices } from "./ear.js";
 export interface LineEarServices extends EarServices {
   /**
    * The ids of the locks and semaphores for which clients may wait in a queue in Redis: releases of this client look into that queue. Each
-   * report stores a new object as the value. So a release whose answer is read late can see whether a later report exists.
+   * report that clients may wait stores a new object as the value. So a release whose answer is read late can see whether a later report
+   * exists.
    */
   readonly waitedFor: Map<string, object>;
 }
 
 /**
  * The first client in a queue waits this long before it also listens to the common channel, if the clients that were served before it look
- * into the queue. When many clients compete, it has been notified by then.
+ * into the queue. When many clients compete, the first client has been notified by then.
  */
 const HEARS_ALL_AFTER_MS = 50;
 
@@ -30,9 +31,9 @@ export interface LineHearer {
 }
 
 /**
- * The channels that a line listens to. Without a queue, waiters listen to the common channel of the awaited thing. A client that waits in a
- * queue in Redis listens to its own channel instead. It also listens to the common channel while the lock may be freed by a holder that
- * does not look into the queue.
+ * The channels that a line, the waiting calls of this client, listens to. Without a queue, waiters listen to the common channel of the
+ * awaited thing. A client that waits in a queue in Redis listens to its own channel instead. It also listens to the common channel while
+ * the lock may be freed by a holder that does not look into the queue.
  */
 export class LineEars {
   /** The common channel. It announces all releases; for a lock with a queue, only the releases that do not look into the queue. */
@@ -51,8 +52,8 @@ export class LineEars {
   /** Whether a question may have put the client into the queue for permits. */
   mayWait = false;
   /**
-   * Whether other clients wait for permits as well. Each of these clients is the first from time to time. If each of them kept the common
-   * channel open, all of them would get each message.
+   * Whether other clients also wait for permits. Each of them is the first in the queue from time to time. If each then kept the common
+   * channel open, every message would reach all of them.
    */
   #isInCrowd = false;
   readonly #services: LineEarServices;
@@ -89,7 +90,7 @@ export class LineEars {
   }
 
   /**
-   * For permits: the own channel is closed, because no other client has waited for a while. Also forgets when to listen to the common
+   * For permits: stops using its own channel, because no other client has waited for a while. Also forgets when to listen to the common
    * channel: the late answer to a call that has given up may have set that time. @returns true
    */
   forgetOwn(): true {
@@ -113,12 +114,12 @@ export class LineEars {
     return this.#first.unlisten === undefined ? this.#first.againMs : this.#hearsAllFromMs;
   }
 
-  /** Whether the line would hear that it is this client's turn in the queue. */
+  /** Whether a message that it is this client's turn in the queue would arrive. */
   get hearsTurn(): boolean {
     return this.#own?.hears === true;
   }
 
-  /** Whether the line hears the message of a release of this client. */
+  /** Whether the message of a release of this client would arrive. */
   get hearsAll(): boolean {
     return this.#all.hears;
   }
@@ -213,7 +214,7 @@ export class LineEars {
     this.place = { ...place, ahead: 2, isTold: true };
   }
 
-  /** A release that was sent before the line's calls came has removed this client from the queue. */
+  /** A release that was sent before the present calls came has removed this client from the queue. */
   hasLeft(): void {
     this.place = undefined;
   }

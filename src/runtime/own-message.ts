@@ -1,15 +1,15 @@
-/** Finds out which message on a channel comes from a release of this client. The line ignores that message. */
+/** Finds out which message on a channel comes from a release of this client. This client's waiting calls ignore that message. */
 export class OwnMessage {
   /** Whether the next message should be the one of our own release. */
   #isExpected = false;
-  /** Whether a message has been ignored since, because it was taken for that one. */
+  /** Whether a message has been ignored since then, because it was taken for that message. */
   #wasIgnored = false;
   /** Whether Redis counts this client among the receivers of the release. */
   #isCounted = false;
 
   /**
    * A release is about to be sent.
-   * @param hears whether the line would hear the release's message
+   * @param hears whether the release's message would reach the waiting calls
    * @param isSubscribed whether the client is subscribed to the channel, even if no line listens any more
    */
   expect(hears: boolean, isSubscribed: boolean): void {

@@ -46,7 +46,7 @@ export interface Started {
 /** The first pause before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 
-/** A command through all its tries, until it is answered or given up: its only record, and the ticket of each try. */
+/** The only record of a command through all its tries, until it is answered or given up. It is also the `Ticket` of each try. */
 export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bound {
   readonly command: Command<Input, Reply>;
   readonly unanswered: TellUnanswered;

@@ -35,7 +35,7 @@ export class Sender {
     this.#underWay = underWay;
   }
 
-  /** Milliseconds since the first command that was sent after the last timely answer; 0 if there is none. */
+  /** Milliseconds since the first command after the last timely answer was sent; 0 if none was sent since. */
   get silentMs(): number {
     const nowMs = this.#clock.monotonicMs();
     return nowMs - (this.#silentSinceMs ?? nowMs);
@@ -91,8 +91,8 @@ export class Sender {
     raw: RawReply,
     shortfall?: Shortfall,
   ): void {
-    // A late answer is dropped, and the server's time is not read from it: the command may have been long on its way, and deadlines based
-    // on that time would be far too late.
+    // A late answer is dropped, and the server's time is not read from it: the command may have been on its way for long, and deadlines
+    // based on that time would be far too late.
     if (pending.givenUp) return;
     this.#silentSinceMs = undefined;
     const { command, sentAt, resets = 0 } = pending;

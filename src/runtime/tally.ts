@@ -11,9 +11,9 @@ interface CountedSubject {
 export interface CallStats {
   readonly key: string;
   readonly kind: string;
-  /** How many have acquired it after a wait. */
+  /** How many calls have acquired it after a wait. */
   waited: number;
-  /** How many have ended without it because it was not free in time. */
+  /** How many calls have ended without it because it was not free in time. */
   notAcquired: number;
   /** How many holds were lost. */
   losses: number;
@@ -58,7 +58,10 @@ export class Tally {
     this.permits = new TakenPermits(clock);
   }
 
-  /** A call has ended after a wait, or without what it wanted. A cancelled or failed call says nothing about the lock. */
+  /**
+   * A call has ended after a wait, or without what it wanted. A cancelled or failed call is not counted, because it says nothing about the
+   * lock.
+   */
   ended(subject: CountedSubject, end: string, { waitedMs }: { readonly waitedMs: number }): void {
     if (end !== "entered" && end !== "refused" && end !== "over") return;
     const stats = this.#of(subject);

@@ -37,7 +37,7 @@ export function tracedCommand<Input, Reply>(
   else command.context.runInAsyncScope(run);
 }
 
-/** A command that publishes its end before its caller hears of it. */
+/** A command that publishes its end before its caller gets the outcome. */
 export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
   readonly key: string;

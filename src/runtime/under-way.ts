@@ -59,7 +59,7 @@ export class UnderWay {
     return !this.#commands.isEmpty || !this.#pauses.isEmpty;
   }
 
-  /** Expires the command at its `expiresMs`, unless it was passed to `settled` before. */
+  /** Expires the command at its `expiresMs`, unless `settled` is called with it before that time. */
   add(pending: Pending): void {
     (pending.isAside ? this.#aside : this.#commands).add(pending);
     if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
@@ -80,8 +80,8 @@ export class UnderWay {
 
   /**
    * Waits.
-   * @param how `keepAlive`: whether it keeps the process alive; `optional`: whether `hurry` ends it; `begun`: gets a function that ends it
-   * early
+   * @param how `keepAlive`: whether the pause keeps the process alive; `optional`: whether `hurry` ends the pause; `begun`: gets a function
+   * that ends the pause early
    * @throws ClientClosedError
    */
   async pause(ms: number, how: PauseOptions): Promise<void> {

@@ -19,12 +19,12 @@ export interface LineServices extends LineEarServices {
   readonly usableYield: UsableYield;
 }
 
-/** Why the head of a line asks: a message, a new subscription, a release of this client, or the time. */
+/** Why the first call in a line asks Redis: a message, a new subscription, a release of this client, or the time. */
 export type LineNews = "message" | "reconnect" | "release" | "timer";
 
 /** A granted lock is free again after this time if the client does not take it. As in waiting.lua. */
 const GIVEN_MS = 1_500;
-/** The safety period is drawn between this share of it and the whole, so that processes do not ask in step. */
+/** The safety period is drawn at random between this share of its length and the whole, so that processes do not all ask at once. */
 const LEAST_SHARE = 0.8;
 
 /**
@@ -46,11 +46,11 @@ export class WaitLine implements LineHearer {
   #behind: Set<Waiter> | undefined;
   /** The channel on which this client is notified when its turn in the queue in Redis comes; undefined if it waits in no queue. */
   ownChannel: string | undefined;
-  /** Undefined before it first listens. Only the line sets it. */
+  /** What the line listens to; undefined before it first listens. Only the line sets it. */
   ears: LineEars | undefined;
-  /** Whether the head's question should put this client into the queue. True if the client would hear of its turn. */
+  /** Whether the head's question should put this client into the queue. True if a message about its turn would arrive. */
   queues = false;
-  /** Whether the head should ask because of news since the latest question; `#news` says which. */
+  /** Whether the head should ask because something has happened since the latest question; `#news` says what. */
   #woken = false;
   #news: LineNews = "timer";
   /** Undefined until this client frees the lock while calls wait. */
@@ -143,9 +143,9 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * The waiter's time is up, and no answer says that what it waits for was taken. The waiter waits this much longer, and the head asks
-   * Redis for that answer.
-   * @returns false if the waiter has waited longer before, or if the head's question itself waits because too many commands are under way
+   * The waiter's time is up, but no answer has shown that the lock, or whatever it wants, was taken. The waiter waits this much longer, and
+   * the head asks Redis.
+   * @returns false if the waiter was given more time before, or if the head's question itself waits because too many commands are under way
    */
   waitOn(waiter: Waiter, ms: number): boolean {
     if (this.head?.queued !== undefined || !waiter.waitOn(ms)) return false;
@@ -165,7 +165,7 @@ export class WaitLine implements LineHearer {
    */
   asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    // This client freed the lock and left it to other clients for a while, which is over.
+    // If the time is over for which this client left the freed lock to other clients, the reason to ask is its release.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
@@ -204,7 +204,7 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** This client has changed the lock's TTL. If the lock now ends sooner than the line knew, the head asks then. */
+  /** This client has changed the lock's TTL. If the lock now expires sooner than the line knew, the head asks at that time. */
   endsIn(ms: number): void {
     // A question may be under way. Its answer may be older than the change, but may be read after it.
     if (this.head?.isAsleep === false) this.wake("timer");
@@ -235,7 +235,7 @@ export class WaitLine implements LineHearer {
   }
 
   /**
-   * Until this time is over, asking is useless unless the line is woken.
+   * For this time, asking is useless unless the line is woken.
    * @param ms the time that Redis answered; negative: unknown
    * @param soonestMs asks again after this time at the latest
    */
@@ -270,7 +270,7 @@ export class WaitLine implements LineHearer {
     return this.#woken ? 0 : ms;
   }
 
-  /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
+  /** Makes sure that the line gets messages about releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
     this.ears ??= new LineEars(this.awaited, this.ownChannel, this.#services, this);
     this.ears.listen();
@@ -317,7 +317,7 @@ export class WaitLine implements LineHearer {
     else this.wake();
   }
 
-  /** Redis could not be asked. All waiters in line fail now, not one after the other. None of them but the head has asked anything. */
+  /** Redis could not be asked. All waiters in line fail now, not one after the other. Only the head has asked anything. */
   fail(error: UnavailableError): void {
     for (const waiter of this.waiters) waiter.cancel(withKnownOutcome(error));
   }

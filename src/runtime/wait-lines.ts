@@ -8,7 +8,9 @@ import { usableYield } from "./yields.js";
 
 /** The number of empty lines that are always kept. */
 const FEW_EMPTY = 64;
-/** The lines remember at most this many locks whose releases other clients have heard. Beyond that, newcomers may overtake waiters. */
+/**
+ * A client remembers at most this many locks whose releases have reached other clients. For further locks, newcomers may overtake waiters.
+ */
 const MOST_HEARD = 1_000;
 
 /** The waiters of this client, in one line for each thing that they wait for. */
@@ -73,8 +75,8 @@ export class WaitLines {
   }
 
   /**
-   * Other clients have heard of a release of this client that did not look into the queue, or they wait for the same permits. So the next
-   * release looks.
+   * A release of this client that did not look into the queue has reached other clients, or other clients wait for the same permits. So the
+   * next release looks into the queue.
    */
   wasHeard(lockId: string): void {
     const { waitedFor } = this;
@@ -83,7 +85,7 @@ export class WaitLines {
 
   /**
    * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has a
-   * newer report, it stays: its question was sent after the release, but may have been answered before.
+   * newer report, that report stays: its question was sent after the release, but may have been answered before the release.
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

@@ -5,7 +5,7 @@ import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
 import { heed, reasonOf, unheed } from "./abort-signals.js";
 
-/** What a call waits for, and the holder, in the call's own client, that was seen to have it. */
+/** What a call waits for, and the holder that was seen to have it. The holder belongs to the call's own client. */
 export interface OwnObstacle {
   readonly name: string;
   readonly holder: string;
@@ -39,9 +39,12 @@ export class Waiter extends Link {
   #overtimeMs = 0;
   /** Whether it belongs to a running body, which `close` lets continue for `graceMs`. */
   inBody = false;
-  /** Whether, as the head of a line, it chooses how long it sleeps, as in spin locks. Such a waiter is woken when it becomes the head. */
+  /**
+   * Whether it chooses how long it sleeps while it is the head of a line, as in spin locks. Such a waiter is woken when it becomes the
+   * head.
+   */
   naps = false;
-  /** What presence reports that it waits for; undefined if the call waits for nothing that other calls may have. */
+  /** What it waits for, as presence reports it; undefined if the call waits for nothing that other calls may have. */
   waitsFor: WaitsFor | undefined;
   /** The note that its caller gave for the hold, for presence. */
   note: string | undefined;
@@ -68,7 +71,7 @@ export class Waiter extends Link {
   #reason: unknown;
   /** It was woken while it did not sleep: the next sleep ends at once. */
   #awake = false;
-  /** Whether an answer to another waiter has settled this one too. */
+  /** Whether an answer to another waiter has also ended the wait of this waiter. */
   #served = false;
   /** Continues after the sleep, which `#timer` ends; undefined while it does not sleep. */
   #resume: (() => void) | undefined;
@@ -117,8 +120,8 @@ export class Waiter extends Link {
   }
 
   /**
-   * Its time is up, and it does not know whether what it wants is taken. It waits this much longer to be told. @returns false if it has
-   * waited longer before, or still has time
+   * Its time is up, and it does not know whether what it wants is taken. It waits this much longer to be told. @returns false if it was
+   * given more time before, or still has time
    */
   waitOn(ms: number): boolean {
     const leftMs = this.#leftMs();
@@ -195,8 +198,8 @@ export class Waiter extends Link {
   }
 
   /**
-   * How long it may wait to be sent. A call that may not wait for the lock still makes one attempt, which waits for room without a limit. A
-   * call in overtime does not wait.
+   * How long its command may wait for room at the server. A call that may not wait for the lock still makes one attempt, which waits for
+   * room without a limit. A call in overtime does not wait.
    */
   get queueMs(): number {
     if (this.#overtimeMs > 0 && this.#endMs > this.startMs) return 0;
@@ -222,7 +225,7 @@ export class Waiter extends Link {
     this.wake();
   }
 
-  /** Ends the wait. The first reason stays. */
+  /** Ends the wait. In a second call, the first reason stays. */
   cancel(reason: unknown): void {
     if (this.#cancelled) return;
     this.#cancelled = true;

@@ -9,12 +9,14 @@ import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import type { Shortfall } from "./replication.js";
 
-/** One field of one lock that the watchdog keeps alive. */
+/** One lock's field in Redis, which the watchdog keeps alive. */
 export interface Renewable {
   readonly key: string;
   /** The watchdog that renews it; undefined: none does. Set by the watchdog. */
   watchdog: Watchdog | undefined;
-  /** True while the field is being renewed, or waits for the next try. A beat skips the field then. Set by the watchdog. */
+  /**
+   * True while the field is being renewed, or waits for the next try. The regular renewal skips the field meanwhile. Set by the watchdog.
+   */
   underRenewal: boolean;
   /** The renewal that it needs now, just after it was seen alive. */
   renewal(): Renewal;
@@ -32,23 +34,23 @@ export interface Renewable {
   gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
-  /** How much longer the shortest renewed lease is trusted; Infinity if there is none. @param at the current time */
+  /** How much longer the shortest renewed lease certainly lasts; Infinity if there is none. @param at the current time */
   leastMs(at: Instant): number;
 }
 
 /** Like Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
 const BATCH_SIZE = 100;
-/** The lease is renewed after each third of it, so that two renewals in a row may fail. */
+/** The lease is renewed every third of its length, so that two renewals in a row may fail. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_MS = 100;
 /** The pauses between tries grow up to this part of the lease, so that a recovered server is asked in time. */
 const RETRIES_PER_LEASE = 30;
-/** A renewal without an answer is given up after this part of the lease at the latest: further tries must fit in. */
+/** A renewal without an answer is given up after this part of the lease at the latest, so that further tries fit into the lease. */
 const ANSWERS_PER_LEASE = 6;
 
 /**
- * Renews its fields, all in one beat each third of the lease, so that n locks cost n / 100 commands. With nothing to renew, it has no
- * timer. It keeps no list of its own, because most locks come and go between two beats: see decision 23.
+ * Renews its fields together, at a beat every third of the lease, so that n locks cost n / 100 commands. Without fields to renew, it has no
+ * timer. It keeps no list of its own, because most locks are taken and released between two beats: see decision 23.
  */
 export class Watchdog {
   readonly #commands: Commands;
@@ -101,7 +103,7 @@ export class Watchdog {
     return [...this.#held()].filter(({ watchdog }) => watchdog === this);
   }
 
-  /** A beat that finds nothing to renew sets no further timer. Locks that come and go between two beats set none. */
+  /** A beat that finds nothing to renew sets no further timer. Locks that are taken and released between two beats set no timer. */
   #schedule(): void {
     const periodMs = this.leaseMs / RENEWALS_PER_LEASE;
     const beatMs = this.#clock.monotonicMs() + periodMs;
@@ -162,9 +164,10 @@ export class Watchdog {
     answer: RenewAnswer | undefined,
     { sentAt, at, shortfall }: RenewalFacts,
   ): boolean {
-    // The watchdog gave the field up while the renewal was under way, for example because it was released: the answer does not concern it.
+    // The watchdog gave up the field while the renewal was under way, for example because the hold was released: the answer no longer
+    // matters.
     if (renewable.watchdog !== this) return true;
-    // A renewal that too few replicas have extends no trust.
+    // If too few replicas have the renewal, it does not count.
     const short = answer?.status === "renewed" && shortfall !== undefined;
     if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
     switch (answer?.status) {

@@ -1,6 +1,8 @@
-/** Far longer than a waiter near the server needs to hear of a release and to ask, yet short for the line that yields. */
+/**
+ * The shortest yield: far longer than a waiter near the server needs to hear of a release and to ask, yet short for the client that yields.
+ */
 const SHORTEST_MS = 5;
-/** Enough for a waiter that is 200 ms away from the server, one way. */
+/** The longest yield: enough for a waiter whose messages take 200 ms to the server. */
 const LONGEST_MS = 400;
 /** After a yield that no client used, the next one is this many times as long. */
 const GROWTH = 4;
@@ -24,9 +26,10 @@ export function usableYield(): UsableYield {
 }
 
 /**
- * Decides how long a line leaves the lock to other clients after this client has freed it. Redis tells how many connections listen, but not
- * how far away they are or whether they wait: so a yield that none of them used is followed by a longer one. Everything beyond the shortest
- * yield must be earned, so that clients that listen without waiting cost little. See docs/decisions/029-yields-grow-until-they-are-used.md.
+ * Decides the yield: how long a line, the waiting calls of this client, leaves the lock to other clients after this client has freed it.
+ * Redis tells how many connections listen, but not how far away they are or whether they wait. So after a yield that no client used, the
+ * next is longer. A line earns longer yields only slowly, so that clients that listen without waiting cost little. See
+ * docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export class Yields {
   readonly #usable: UsableYield;
@@ -37,7 +40,7 @@ export class Yields {
   #usedMs = Number.NEGATIVE_INFINITY;
   /** How many other connections heard of the latest release; undefined: unknown. */
   #others: number | undefined;
-  /** On the monotonic clock: yields earned since then are unspent. */
+  /** The time since which earned yields are unspent, on the monotonic clock. */
   #savingSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(usable: UsableYield) {
@@ -53,7 +56,7 @@ export class Yields {
     if (this.#unusedMs > 0 && nowMs - this.#usedMs > USERS_STAY_MS) {
       this.#longestMs = Math.max(this.#longestMs, Math.min(GROWTH * this.#unusedMs, LONGEST_MS));
     }
-    // The client that has begun to listen waits for the lock, and may be farther away than the clients before it.
+    // A client that has just begun to listen waits for the lock, and may be farther away than those that listened before.
     if (others !== undefined && others > (this.#others ?? others)) {
       this.#usedMs = Number.NEGATIVE_INFINITY;
       this.#savingSinceMs = Number.NEGATIVE_INFINITY;
@@ -68,7 +71,7 @@ export class Yields {
     return this.#unusedMs;
   }
 
-  /** @returns false if less than that is saved */
+  /** @returns false if less than `ms` is saved */
   #spend(nowMs: number, ms: number): boolean {
     const sinceMs = Math.max(this.#savingSinceMs, nowMs - MOST_SAVED_MS * EARNING_MS);
     if (nowMs - sinceMs < ms * EARNING_MS) return false;
