@@ -7,8 +7,8 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * When some replicas have been slow, a call now and then waits for all of them again: a trial. The first trial lasts 100 ms and each next
- * one twice as long, up to 1.6 s, because acknowledgements may take that long.
+ * After some replicas have been slow, a call now and then waits for all replicas again. Such a call is a trial. The first trial lasts 100
+ * ms and each next one twice as long, up to 1.6 s, because acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
@@ -19,7 +19,7 @@ const PAUSE_PER_TRIAL = 10;
 export interface WantedReplicas {
   readonly wanted: number;
   readonly needed: number;
-  /** On the monotonic clock. */
+  /** When the wait ends, on the monotonic clock. */
   readonly untilMs: number;
 }
 
