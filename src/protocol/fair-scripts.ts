@@ -16,8 +16,8 @@ import * as scripts from "./scripts.js";
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
   /**
-   * The lease of a waiter that was granted the lock, until the waiter confirms it. If the waiter is dead, the lock passes on only after
-   * this time.
+   * The lease of a waiter that was granted the lock, until the waiter confirms the grant. If the waiter is dead, the lock passes on only
+   * after this time.
    */
   grantMs: 4_000,
   /** How long a waiter counts as alive: long enough for four signs of life. */
