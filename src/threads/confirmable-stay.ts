@@ -25,7 +25,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
   abstract readonly live: readonly ConfirmableHold[];
   abstract loseAll(reason: LossReason): void;
 
-  /** Counts ends and renumberings of holds. */
+  /** How many times a hold has ended or got another number. */
   abstract readonly changes: number;
   /** Whether a command is under way that changes the holds in Redis. */
   abstract readonly isChanging: boolean;

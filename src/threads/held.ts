@@ -26,8 +26,8 @@ export interface HeldKind {
   /** Ends the last hold of a stay but keeps the key for a while; undefined if not supported. */
   readonly keep: Script<ReleaseCall, readonly ReleaseAnswer[]> | undefined;
   /**
-   * For a lock with a queue of clients in Redis: called when this client has lost or forgotten the lock, so that none of its releases looks
-   * into the queue.
+   * For a lock with a queue of clients in Redis: called when this client has lost or forgotten the lock, so that no release of this client
+   * looks into the queue.
    */
   leaveQueue?(lock: Held): void;
 }
