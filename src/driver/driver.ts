@@ -47,7 +47,7 @@ export interface Driver {
    */
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
-   * Runs a script without keys on each master, and returns the answers of all masters. If one server has all keys, the list has one answer.
+   * Runs a script without keys on each master, and returns their answers. If one server has all keys, there is only one answer.
    * Rejects as `run` does. Also rejects when one master refuses or cannot be reached, or when the masters that answered do not have all
    * slots of the cluster, according to their own tables. A master may run the script more than once, so the script may only read. Absent if
    * the client cannot ask each master.

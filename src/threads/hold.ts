@@ -30,7 +30,7 @@ interface StayOfHold {
 }
 
 /**
- * One acquisition of a lock, generic in the type of its stay; stay.ts defines `Hold` by it.
+ * One acquisition of a lock, generic in the type of its stay; stay.ts derives the type `Hold` from it.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {

@@ -301,7 +301,7 @@ export class Stay extends RenewedStay {
     return this.#line?.before(waiter) ?? 0;
   }
 
-  /** Sets alarms, so that holds that expire wake the entry line too. */
+  /** Sets alarms, so that the end of a hold also wakes the calls that wait to re-enter. */
   watchCompany(): void {
     for (const hold of this.company()) hold.watch();
   }

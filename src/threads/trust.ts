@@ -151,7 +151,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#otherEnd ?? leaseEnd(this.terms, this.#confirmedAt);
   }
 
-  /** When the trust in the hold ends unless it is prolonged. */
+  /** When the trust in the hold ends unless its lease is prolonged. */
   get end(): Instant {
     const lease = earlier(this.#end, this.#latest);
     return earlier(this.doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);

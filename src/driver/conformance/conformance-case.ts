@@ -23,13 +23,13 @@ export type ConformanceAbility =
   | "reaches-every-master"
   | "replicate";
 
-/** What the cases get to test a driver. Its optional members are abilities that some cases need. */
+/** Gives drivers to the cases. Its optional members are abilities that some cases need. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
   /** The family of the published messages. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether `PUBLISH` returns the number of all listeners. Absent in a cluster, where a server counts only its own listeners. */
+  /** Whether `PUBLISH` counts all listeners. Absent in a cluster, where a server counts only its own. */
   readonly countsReceivers?: true;
   /** Whether calls reach the server in the order in which they were made. Absent with a pool of connections. */
   readonly keepsOrder?: true;

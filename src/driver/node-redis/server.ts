@@ -67,7 +67,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#losses = new ConnectionLosses(events.onLost);
     this.#lend = lendOf(redis, this.#losses);
     if (isPlain(redis)) this.#losses.look(redis);
-    // A listener of `errorMonitor` does not count as one of "error", so the caller still decides whether errors are handled.
+    // A listener of `errorMonitor` does not count as a listener of "error", so the caller still decides whether errors are handled.
     listen(redis, errorMonitor, this.#onError);
     if (isSentinel(redis)) {
       listen(redis, "topology-change", this.#onChange);

@@ -165,7 +165,7 @@ function admit(member: ChannelMember, joining: Joining): void {
   joining.resolve();
 }
 
-/** A joining listener is rejected. A listener that has heard messages before stays: `Subscriber` subscribes again for it. */
+/** A listener that was never ready is rejected. A listener that was ready before stays: `Subscriber` subscribes again for it. */
 function refuse(channel: ConnectionChannel, error: unknown): void {
   channel.phase = "off";
   const { member } = channel;

@@ -13,7 +13,7 @@ export type ToError = (failure: unknown) => unknown;
 /** Opens a connection. If it throws, that counts as the end of the connection. */
 export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
 
-/** A connection that listens. It is given up when it is not ready, or does not answer, in time. */
+/** A connection that listens. It is given up if it is not ready in time, or does not answer in time. */
 export class LiveConnection implements PubSubLink {
   readonly #events: ConnectionEvents;
   readonly #toError: ToError;

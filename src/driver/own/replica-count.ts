@@ -74,7 +74,7 @@ export class ReplicaCount {
     this.#expected = Math.max(connected, this.connected ?? 0);
   }
 
-  /** For a call that is sent now. */
+  /** What a call that is sent now wants. */
   of({ replicas, timeoutMs }: ReplicaDemand): WantedReplicas {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
