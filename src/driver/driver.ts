@@ -41,16 +41,16 @@ export interface Driver {
    */
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
   /**
-   * Runs a script as `run` does, then waits until replicas have the script's writes. Each master has an extra connection for this, because
-   * `WAIT` counts only the writes of its own connection. Calls of one event-loop turn share one `WAIT`. Also rejects with {@link
+   * Runs a script as `run` does, then waits until replicas have the script's writes. For this, each master has an extra connection: `WAIT`
+   * counts only the writes of its own connection. Calls of one event-loop turn share one `WAIT`. Also rejects with {@link
    * WaitRefusedError}. Absent if the client offers no such connection.
    */
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
    * Runs a script without keys on each master, and returns their answers. If one server has all keys, there is only one answer.
-   * Rejects as `run` does. Also rejects when one master refuses or cannot be reached, or when the masters that answered do not have all
-   * slots of the cluster, according to their own tables. A master may run the script more than once, so the script may only read. Absent if
-   * the client cannot ask each master.
+   * Rejects as `run` does. Also rejects when one master refuses or cannot be reached, or when the masters that answered lack slots of the
+   * cluster, according to their own tables. A master may run the script more than once, so the script may only read. Absent if the client
+   * cannot ask each master.
    */
   everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
   /**
