@@ -22,7 +22,7 @@ export interface Script<Input, Reply> {
 
 /** The reply of a script and, if the script has read the clock, the server's time. */
 export interface Answered<Reply> {
-  /** Milliseconds since the Unix epoch on the server's clock; 0 if not answered. */
+  /** Milliseconds since the Unix epoch on the server's clock; 0 if the script has not read it. */
   readonly serverMs: number;
   readonly reply: Reply;
 }

@@ -6,7 +6,7 @@ import type { Instant } from "../runtime/instant.js";
 import type { Held } from "./held.js";
 import type { Trust } from "./trust.js";
 
-/** The part of a hold that questions to a new server, and renewals, use. */
+/** The part of a hold that is used by renewals and by questions to a new server. */
 type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isRenewed" | "believedMs"> & {
   readonly slot: number;
 };

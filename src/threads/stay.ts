@@ -266,7 +266,7 @@ export class Stay extends RenewedStay {
   /**
    * A command has found that Redis has nothing of the stay. A release that waits behind that command must find this too, to tell its
    * caller.
-   * @param releases how many releases of the stay already know
+   * @param releases how many releases of the stay already know this
    */
   wasGone(releases: number): void {
     this.loseAll("stolen");

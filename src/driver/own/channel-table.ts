@@ -65,7 +65,7 @@ export class ChannelTable {
     }
   }
 
-  /** Removes all listeners. Listeners that are still joining are rejected. */
+  /** Removes all listeners. Listeners that are not ready yet are rejected. */
   clear(error: unknown): void {
     for (const channel of this.#channels.values()) {
       channel.member?.joining?.reject(error);

@@ -91,7 +91,7 @@ export class ReplicaCount {
     return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
   }
 
-  /** A call that wanted this many replicas was answered. */
+  /** A call was answered after `acknowledged` replicas had acknowledged. */
   answered(acknowledged: number, { wanted, needed }: WantedReplicas): void {
     if (acknowledged >= wanted) {
       this.#keepUp = undefined;

@@ -225,7 +225,7 @@ export class ReplicatedCalls {
 
   /**
    * Remembers and throws a refusal that is final for this user. Any other error of the server is ignored here: the script that follows this
-   * question gets it as well.
+   * question gets the same error.
    */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);

@@ -26,7 +26,7 @@ const SWITCHED = "+switch-master";
 const BEGUN = "+try-failover";
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Once most Sentinels have answered, the rest get no more than this time. */
+/** Once most Sentinels have answered, the others get this much more time at most. */
 const GRACE_MS = 50;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
