@@ -61,7 +61,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.fairRelease,
   replicated: "if possible",
-  // One call has few locks, because the script must search the whole queue of a lock for a waiter that gives up in the middle.
+  // One call has few locks, because a waiter that gives up in the middle of a queue makes the script search the whole queue.
   mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, locks }, dialect) => [

@@ -250,7 +250,7 @@ export interface Renewal {
   readonly holder: string;
   /** The least TTL of the lock. */
   readonly leaseMs: number;
-  /** The least TTL of each hold, the outermost first; 0 without a hold. */
+  /** The least TTL of each hold, the outermost first; 0 for a number without a hold. */
   readonly holdMs: readonly number[];
 }
 

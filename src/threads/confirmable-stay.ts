@@ -69,7 +69,10 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The value of `changes` to which an answer to a command sent now refers; undefined while another command is changing the holds. */
+  /**
+   * The present value of `changes`: the answer to a command that is sent now refers to it; undefined while another command is changing the
+   * holds.
+   */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

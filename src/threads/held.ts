@@ -10,7 +10,7 @@ export interface Held {
   readonly key: string;
   readonly id: string;
   readonly channel: string;
-  /** Whether its waiting clients have a queue in Redis. */
+  /** Whether the clients that wait for the lock have a queue in Redis. */
   readonly queues: boolean;
   readonly kind: HeldKind;
 }
@@ -18,7 +18,7 @@ export interface Held {
 export interface HeldKind {
   /** The name in events and errors. */
   readonly name: string;
-  /** The suffix of its field, after the holder. */
+  /** The suffix of a field of the lock, after the holder. */
   readonly fieldEnding: string;
   /** Whether several owners may hold it at once, each hold with its own lease. */
   readonly shared: boolean;

@@ -176,7 +176,7 @@ export class ServerRecord extends Turns {
     this.#isQueued = true;
   }
 
-  /** A hold has begun: its acquisition was answered in time, or another client has granted it the lock. */
+  /** A hold has begun: its acquisition was answered in time, or another client has granted the lock to its holder. */
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;

@@ -6,7 +6,7 @@ export interface Terms {
   readonly leaseMs: number;
   /** Whether the watchdog renews it. */
   readonly renewed: boolean;
-  /** After this time the watchdog stops. */
+  /** After this time the watchdog stops renewing the hold. */
   readonly maxHoldMs: number | undefined;
   /** Subtracted from every lease in addition to the margin. */
   readonly clockSkewMs: number;

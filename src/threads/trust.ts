@@ -70,7 +70,7 @@ export abstract class Trust implements Expiring, Forgettable {
   /** Whether it can be released without its lease object. */
   abstract readonly isReachable: boolean;
 
-  /** The error for its loss. @param heldMs milliseconds from the acquisition to the loss */
+  /** The error for the loss of the hold. @param heldMs milliseconds from the acquisition to the loss */
   protected abstract lossOf(reason: LossReason, heldMs: number): LeaseLostError;
 
   /** The hold has ended. @param loss undefined if it was released */
@@ -120,7 +120,10 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /** Sets an alarm if the signal is used, or if the hold will end even without a failure and the event has a listener. See decision 31. */
+  /**
+   * Sets an alarm if the signal is used, or if the hold will end even without a failure and the event of a loss has a listener. See
+   * decision 31.
+   */
   tellEnd(): void {
     const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();

@@ -62,7 +62,7 @@ export function openConnection(
   };
 }
 
-/** The event "end" follows a failed connect, and "error" comes before it with the reason. */
+/** A failed connect emits "error" with the reason, and then "end". */
 function toldByEnd(): void {}
 
 /** A lazy client connects with its first command, and would keep the asynchronous context of the call that sends this command. */

@@ -132,7 +132,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   async close(): Promise<void> {
     this.#closed = true;
     // The object from createClient() inherits from the client that emits, and shares its listeners until the last listener is removed. A
-    // listener added later is not called, so the next "error" would end the process.
+    // listener that is added after that is not called, so the next "error" would end the process.
     unlisten(this.#redis, errorMonitor, this.#onError, this.#redis.eventNames().length > 1);
     if (isSentinel(this.#redis)) unlisten(this.#redis, "topology-change", this.#onChange);
     await this.#sentinels?.close();

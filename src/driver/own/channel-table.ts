@@ -103,7 +103,8 @@ export class ChannelTable {
       const { member, phase, name } = channel;
       if (phase === "live" && member === undefined) {
         channel.phase = "leaving";
-        // Ignored if refused or lost: messages that still arrive have no listener, and the subscription ends with the connection.
+        // A refused or lost UNSUBSCRIBE is ignored: messages that still arrive have no listener, and the subscription ends with the
+        // connection.
         await this.#link.unsubscribe(name).catch(() => undefined);
         channel.phase = "off";
       } else if (phase === "off" && member !== undefined) {

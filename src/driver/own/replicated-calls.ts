@@ -86,7 +86,7 @@ export class ReplicatedCalls {
       this.#waiting.push({ call, ticket, demand, asking, resolve, reject });
       if (this.#running) return;
       this.#running = true;
-      // All calls of this turn are sent together.
+      // All calls of this event-loop turn are sent together.
       inRootContext(() => queueMicrotask(() => void this.#runAll()));
     });
   }

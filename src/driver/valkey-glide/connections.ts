@@ -169,7 +169,7 @@ async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<s
   return told.sort().join();
 }
 
-/** The id alone may repeat after a restart of the server. */
+/** A restarted server may give the same id again, so the id alone is not enough. */
 function connectionIn(info: unknown): string {
   return (
     String(info)
