@@ -256,7 +256,7 @@ async function askFor(
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
-  // If the answer is no number, or came too early for the server to have waited, asking again would have the same result.
+  // If the answer is not a number, or came too early for the server to have waited, asking again would have the same result.
   const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }
