@@ -11,7 +11,7 @@ export type AddressMap =
   | null
   | undefined;
 
-/** The address at which the caller's client would reach a server. A function as `map` gets "host:port" as the server has announced it. */
+/** The address at which the caller's client would reach a server. If `map` is a function, it gets the announced "host:port". */
 export function addressOf(announced: string, map: AddressMap): Address {
   const known = typeof map === "function" ? map(announced) : map?.[announced];
   const at = announced.lastIndexOf(":");

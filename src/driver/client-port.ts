@@ -6,8 +6,9 @@ import type { MasterCalls } from "./own/master-calls.js";
 import type { Slots } from "./own/slots.js";
 
 /**
- * How an adapter offers one client of its Redis library: it sends scripts, reports on the client's connections, and opens connections of
- * our own with the client's options. `ScriptDriver` makes a driver from a port. A client may lack the abilities behind members with a `?`.
+ * What an adapter makes of one client of its Redis library: a port that sends scripts, reports on the client's connections, and opens
+ * connections of our own with the client's options. `ScriptDriver` makes a driver from a port. A client may lack the abilities behind
+ * members with a `?`.
  */
 export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "resets" | "outage" | "placeOf"> {
   /**
@@ -17,11 +18,14 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly notOpen: string | undefined;
   /** As {@link Driver.lookForMoves}. Not called any more after `close`. */
   readonly lookForMoves?: () => Promise<void>;
-  /** Settles when the client is connected to the right server; undefined while it is. The driver looks at this before it sends a script. */
+  /**
+   * Settles when the client is connected to the right server; undefined while it is connected there. The driver looks at this before it
+   * sends a script.
+   */
   readonly reached?: () => Promise<void> | undefined;
   /** Settles when the driver knows to which server it must open its own connections; undefined once it knows. */
   readonly met?: () => Promise<unknown> | undefined;
-  /** The servers of a cluster by slot, where the client knows them. The driver then does not need the client's `placeOf`. */
+  /** The servers of a cluster by slot, if the client knows them. The driver then does not need the client's `placeOf`. */
   readonly slots?: Slots;
   /**
    * Sends commands without keys, one after the other, to each master of a cluster that the client knows, and sends nothing more once the
@@ -54,12 +58,12 @@ export interface MasterAnswers {
 /** The callbacks by which a client informs its driver. */
 export interface ClientEvents {
   /**
-   * A connection was lost: the connection to this server, or any connection if no server is named. The server that answers there next may
-   * not know the same scripts.
+   * A connection was lost: the connection to this server, or any connection if no server is named. The next connection may lead to a server
+   * that does not know the same scripts.
    */
   onLost(server?: string): void;
   /** Some keys have moved. `placeOf` already names their new places. */
   onMoved(): void;
-  /** The client now speaks to another server: connections of our own go there. */
+  /** The client now speaks to another server, to which our own connections must go as well. */
   onReplaced(): void;
 }

@@ -15,7 +15,7 @@ export interface Driver {
   /** Why there is no connection at present, if the Redis client tells; undefined while there is one. */
   readonly outage?: Error | undefined;
   /**
-   * Names the server that has a key at present, as each server has its own clock. If the client does not reveal the server, returns the
+   * Names the server that has a key at present. Each server has its own clock. If the client does not reveal the server, returns the
    * number of the slot. Absent if one server has all keys and never changes.
    */
   placeOf?(key: string): string;
@@ -26,8 +26,8 @@ export interface Driver {
    */
   onMoved?(moved: () => void): () => void;
   /**
-   * Asks the servers whether keys have moved, and runs the callbacks of `onMoved` if so: a client that sends nothing to a slot gets no
-   * redirection when it moves. Never rejects. Absent if the client learns of moves anyway.
+   * Asks the servers whether keys have moved, and runs the callbacks of `onMoved` if so. A client that sends nothing to a slot gets no
+   * redirection when the slot moves. Never rejects. Absent if the client learns of moves anyway.
    */
   lookForMoves?(): Promise<void>;
   /**
@@ -35,22 +35,22 @@ export interface Driver {
    * connection holds.
    *
    * Rejects with {@link ServerReplyError} when the server answered with an error; the script then did not run to its end. Rejects with
-   * {@link DriverClosedError} when the script was not sent and never will be. After any other error the outcome is unknown. May never
-   * settle while the Redis client may still reach the server: callers bound the time themselves. They then set `ticket.givenUp`, and the
-   * adapter starts nothing more for the call.
+   * {@link DriverClosedError} when the script was not sent and never will be. After any other error the outcome is unknown. May stay
+   * pending while the Redis client may still reach the server, so callers limit the time themselves. A caller that no longer waits sets
+   * `ticket.givenUp`, and the adapter starts nothing more for the call.
    */
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
   /**
-   * Runs a script as `run` does, then waits until replicas have the script's writes. Each master has an extra connection for this, as Redis
-   * counts only the writes of the asking connection. Calls of one event-loop turn share one `WAIT`. Also rejects with {@link
+   * Runs a script as `run` does, then waits until replicas have the script's writes. For this, each master has an extra connection: `WAIT`
+   * counts only the writes of its own connection. Calls of one event-loop turn share one `WAIT`. Also rejects with {@link
    * WaitRefusedError}. Absent if the client offers no such connection.
    */
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
-   * Runs a script without keys on each master, and returns the answers of all masters. If one server has all keys, the list has one answer.
-   * Returns all answers or rejects. Rejects as `run` does, also when one master refuses or cannot be reached, or when the masters that
-   * answered do not have all slots of the cluster by their own tables. A master may run the script more than once, so the script may only
-   * read. Absent if the client cannot ask each master.
+   * Runs a script without keys on each master, and returns their answers. If one server has all keys, there is only one answer.
+   * Rejects as `run` does. Also rejects when one master refuses or cannot be reached, or when the masters that answered lack slots of the
+   * cluster, according to their own tables. A master may run the script more than once, so the script may only read. Absent if the client
+   * cannot ask each master.
    */
   everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
   /**
@@ -58,7 +58,7 @@ export interface Driver {
    * arrive, and again after each reconnect, as messages may have been missed. Resolves when messages begin to arrive; after a rejection
    * nothing stays subscribed.
    *
-   * A channel has one listener, which the caller shares: a second `subscribe` of the same channel replaces the first. From then on the
+   * A channel has one listener: a second `subscribe` of the same channel replaces the first. From then on the
    * first subscription may or may not get messages, its promise may be rejected, and unsubscribing it changes nothing.
    * @param family the messages of `PUBLISH`, or those of `SPUBLISH`. Default: classic
    */
@@ -116,12 +116,12 @@ export interface ChannelListener {
   onReady(): void;
 }
 
-/** Stops listening. Resolves once the server has confirmed the end, or the connection is gone. Safe twice. */
+/** Stops listening. Resolves once the server has confirmed this, or the connection is gone. Safe twice. */
 export type Unsubscribe = () => Promise<void>;
 
 /**
  * The prefix of Redis before 7.0 for the refusal of a command that a script has sent: `ERR Error running script (call to f_<sha1>):
- * @user_script:21: @user_script: 21: -READONLY …`. A script gets the second half from `redis.pcall`.
+ * @user_script:21: @user_script: 21: -READONLY …`. `redis.pcall` gives a script only the part from the second `@user_script` on.
  */
 const WRAPPING = /^(?:ERR Error running script \(call to f_\w+\): @\w+:\d+: )?(?:@user_script: \d+: -?)?/;
 /** From 7.0 on the error comes first and its place in the script last: `READONLY … script: <sha1>, on @user_script:21.` */

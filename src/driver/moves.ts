@@ -1,4 +1,4 @@
-/** The callbacks of {@link Driver.onMoved}: some keys have another server than before. */
+/** The callbacks of {@link Driver.onMoved}, which learn that some keys are on another server now. */
 export class Moves {
   readonly #told = new Set<() => void>();
 
@@ -20,7 +20,7 @@ const SLOTS = 16_384;
 /** Notices that slots of a cluster have other masters than before. */
 export class SlotMoves {
   readonly #moved: () => void;
-  /** By slot; undefined while the master of the slot was never known. */
+  /** The last known master of each slot; undefined if none was ever known. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
   /** The latest answer to `CLUSTER SLOTS`. */
   #answer: string | undefined;

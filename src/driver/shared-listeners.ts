@@ -29,7 +29,7 @@ export function listen(emitter: Emitter, event: string | symbol, listener: Emitt
 
 /**
  * Ends the listening that `listen` began. Safe twice.
- * @param detaches whether the last driver that ends it removes the listener from the emitter. Default: true
+ * @param detaches whether the last driver to stop listening removes the shared listener from the emitter. Default: true
  */
 export function unlisten(
   emitter: Emitter,

@@ -48,7 +48,7 @@ function nodesIn(view: string): readonly NodeView[] {
     });
 }
 
-/** The count of "0-5460" or "5461". A moving slot is named a second time, in brackets. */
+/** The number of slots in "0-5460" or "5461". A moving slot is named a second time, in brackets. */
 function sizeOf(range: string): number {
   if (range.startsWith("[")) return 0;
   const [first = "", last = first] = range.split("-");

@@ -6,7 +6,7 @@ const OPTIONAL = ["placeOf", "onMoved", "lookForMoves", "runReplicated", "everyw
 /**
  * The driver as an object without private fields. A caller may wrap it in a `Proxy`, or use it as the prototype of an object. Methods then
  * run with another `this`, which has no private fields. A copy by `{ ...driver }` freezes `resets` and `outage`, so a wrapper made in this
- * way passes these two on by getters.
+ * way must pass them on by getters.
  */
 export function wrappable(driver: Driver): Driver {
   const methods: Partial<Record<(typeof OPTIONAL)[number], unknown>> = {};

@@ -4,7 +4,7 @@ import { channelStarts } from "./channel-starts.js";
 export interface ChannelReading {
   readonly key: string;
   readonly of: "lock" | "semaphore" | "count-down-latch";
-  /** True for the channel of one waiter, or of one client, of the lock or semaphore. */
+  /** True if only one waiter, or the waiters of one client, listen to this channel. */
   readonly ofOne?: true;
 }
 

@@ -3,7 +3,7 @@ import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import * as scripts from "./scripts.js";
 
-/** Part of every call that changes a value without an owner, so that a repeated call takes effect once; see request.lua. */
+/** Part of every call that changes a value without an owner, so that a repeated call takes effect only once; see request.lua. */
 export interface RepeatableRequest {
   /** The client's hash of answers. */
   readonly requests: string;
@@ -23,7 +23,10 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: RepeatableReq
 /** The decision of a script about permits, or about the count of a latch. */
 export interface Decision {
   readonly status: string;
-  /** For a semaphore: 0 if no client is known to wait for permits. In the answer to a line of the queue: the standing of that line. */
+  /**
+   * For a semaphore: 0 if no client is known to wait for permits. With a queue: the standing of the client's calls in it; see
+   * permit-question.lua.
+   */
   readonly waiting?: number;
 }
 
@@ -44,7 +47,7 @@ type NumberOf<Decided extends Decision, Status> = Decided extends Decision
     : never
   : never;
 
-/** Numbers without a name are dropped. A number after the decision shows whether clients wait. */
+/** Numbers without a name are dropped. If a number follows the decision, it shows whether clients wait. */
 export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided>) {
   const known = new Map<unknown, readonly PropertyKey[]>(Object.entries(numbers));
   return ([answer, waiting]: readonly RawReply[]): CountAnswer<Decided> => {

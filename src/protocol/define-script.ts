@@ -6,8 +6,8 @@ import type { RawReply, ScriptCall, ScriptSource } from "./script-call.js";
 export interface Script<Input, Reply> {
   readonly name: string;
   /**
-   * Whether it writes data that replicas should acknowledge. `if possible`: it frees something, and must do so even if the server cannot
-   * ask replicas.
+   * Whether it writes data that replicas should acknowledge. `if possible`: the script frees something, and must run even if the server
+   * cannot ask replicas.
    */
   readonly replicated: boolean | "if possible";
   /** Whether it has no keys and runs on each master. Its reply then has a list for each master, with the master's name and answer. */
@@ -20,9 +20,9 @@ export interface Script<Input, Reply> {
   decode(raw: RawReply, keys: number): Answered<Reply>;
 }
 
-/** Every script answers the server's time along with its reply, if it has read it. */
+/** The reply of a script and, if the script has read the clock, the server's time. */
 export interface Answered<Reply> {
-  /** Milliseconds since the Unix epoch on the server's clock; 0 if not answered. */
+  /** Milliseconds since the Unix epoch on the server's clock; 0 if the script has not read it. */
   readonly serverMs: number;
   readonly reply: Reply;
 }

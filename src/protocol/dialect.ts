@@ -5,8 +5,8 @@ export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
   /**
-   * Whether its scripts grant a freed lock to a waiter. False if replicas must acknowledge: the waiter would enter by a write that replicas
-   * may lack.
+   * Whether its scripts grant a freed lock to a waiter. False if replicas must acknowledge: they may lack the write that gives the lock to
+   * the waiter.
    */
   readonly grants: boolean;
 }

@@ -16,8 +16,8 @@ import * as scripts from "./scripts.js";
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
   /**
-   * The lease of a waiter that was granted the lock, until the waiter confirms it. If the waiter is dead, the lock passes on only after
-   * this time.
+   * The lease of a waiter that was granted the lock, until the waiter confirms the grant. If the waiter is dead, the lock passes on only
+   * after this time.
    */
   grantMs: 4_000,
   /** How long a waiter counts as alive: long enough for four signs of life. */
@@ -61,7 +61,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: scripts.fairRelease,
   replicated: "if possible",
-  // One call has few locks, because the script must search the whole queue of a lock for a waiter that gives up in the middle.
+  // One call has few locks, because a waiter that gives up in the middle of a queue makes the script search the whole queue.
   mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(fairKeysOf),
   args: ({ notAfterMs, locks }, dialect) => [

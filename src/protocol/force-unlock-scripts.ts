@@ -6,7 +6,7 @@ import { holdKeys } from "./read-write-scripts.js";
 import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
-/** Higher counts are unreasonable and are cut. */
+/** A higher hold count is unreasonable, and counts as this number. */
 const MOST_HOLDS = 10_000;
 /** The messages to waiters. Source: LockPubSub: 0 wakes one waiter of each process, 1 wakes all. */
 const UNLOCKED = "0";
@@ -16,7 +16,7 @@ export interface ForceUnlock {
   readonly key: string;
   readonly notAfterMs: number;
   readonly channel: string;
-  /** The seen holders with their hold counts, and "mode" of a read-write lock. */
+  /** The holders that the caller has seen, with their hold counts, and "mode" of a read-write lock. */
   readonly seen: Readonly<Record<string, string>>;
 }
 

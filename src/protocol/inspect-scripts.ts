@@ -52,7 +52,7 @@ interface LockLook {
   readonly queueKey: string;
   readonly tokenKey: string;
   readonly leasesKey: string;
-  /** The queues of waiting clients: for a lock without a fair queue or for permits, and for a write lock. Undefined: not read. */
+  /** The queues of waiting clients: one for a lock without a fair queue or for permits, and one for a write lock. Undefined: not read. */
   readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
@@ -92,7 +92,7 @@ function permitRecord([count, expired, taken, first]: readonly RawReply[]): Perm
   };
 }
 
-/** Alternates ids and milliseconds. */
+/** Reads a list in which ids and milliseconds alternate. */
 export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[] {
   const permits: LeasedPermit[] = [];
   for (let i = 0; i < flat.length; i += 2)

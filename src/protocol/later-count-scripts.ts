@@ -10,7 +10,7 @@ interface Leaving extends Omit<AskingLine, "way"> {
   readonly channel: string;
 }
 
-/** Removes a line from the queue; see permit-leave.lua. */
+/** Removes one client's calls for one number of permits from the queue; see permit-leave.lua. */
 export const permitLeave: Script<Leaving, CountAnswer<{ readonly status: "left" }>> = defineScript({
   source: scripts.permitLeave,
   keys: ({ count }) => [count, waitingKey(count), savedPermitsKey(count)],
@@ -35,7 +35,9 @@ interface Resizing extends ToSemaphore {
   readonly total: number;
 }
 
-/** Changes the number of permits of either kind of semaphore if the number is still the seen one; see semaphore-resize.lua. */
+/**
+ * Changes the number of permits of either kind of semaphore if it is still the number that the caller has seen; see semaphore-resize.lua.
+ */
 export const semaphoreResize: Script<
   Resizing,
   CountAnswer<{ readonly status: "set" | "absent" | "changed" }>

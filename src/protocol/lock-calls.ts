@@ -9,17 +9,17 @@ export interface AcquireItem {
   readonly leaseMs: number;
   /** The holder's hold count before this acquisition. */
   readonly heldCount: number;
-  /** Another field of the caller in this lock: the reader may enter beside the writer while this field exists. "" for none. */
+  /** For a read lock: the field of the write hold that the caller has; while it exists, the caller may also read. "" for none. */
   readonly kin: string;
-  /** Whether a refused caller stays: in the queue of a fair lock, or as a waiting writer that readers give way to. */
+  /** Whether a refused caller goes on waiting: in the queue of a fair lock, or as a writer that readers give way to. */
   readonly waits: boolean;
   /** Whether each acquisition takes a fencing token. */
   readonly fenced: boolean;
   /** The channel of the waiters. */
   readonly channel: string;
   /**
-   * Set for a client that waits in the lock's queue: whether it goes on waiting when it gets the lock, and whether it polls and gets no
-   * message about its turn.
+   * Set for a client that waits in the lock's queue: whether other calls of it still wait when it gets the lock, and whether it polls and
+   * so gets no message about its turn.
    */
   readonly queued?: { readonly waitsOn: boolean; readonly polls: boolean } | undefined;
 }
@@ -30,7 +30,7 @@ export interface WaitingPlace {
   readonly stands: boolean;
   /** Whether the client waits. If not, the client is in the queue only because it has the lock. */
   readonly waits: boolean;
-  /** How many other clients wait before it, at most 2. */
+  /** How many other clients wait before this client; at most 2. */
   readonly ahead: number;
   /** Whether the holder's release looks into the queue. */
   readonly isTold: boolean;
@@ -45,7 +45,7 @@ export type AcquireAnswer =
       readonly place?: Pick<WaitingPlace, "stands" | "waits">;
     }
   | { readonly status: "late" | "lost" }
-  /** The lock was free, but another lock of an all-or-nothing call was not. */
+  /** The lock was free, but another lock of the same all-or-nothing call was not. */
   | { readonly status: "free" }
   | {
       readonly status: "busy";
@@ -178,12 +178,12 @@ export type ReleaseAnswer =
       readonly heard?: number;
       /** True if the lock was granted to another client that waits in the queue. */
       readonly given?: boolean;
-      /** True if holds are kept and the lock expires sooner than before. */
+      /** True if holds are kept and the lock now expires sooner than before the release. */
       readonly sooner?: boolean;
     }
   | {
       readonly status: "absent";
-      /** True if the client has the lock through another holder, and therefore stays in the queue. */
+      /** True if the client has the lock through another of its holders, and therefore stays in the queue. */
       readonly stands?: boolean;
     }
   | { readonly status: "late" }
@@ -223,7 +223,7 @@ export interface Succession {
   /** The lock's new TTL. */
   readonly leaseMs: number;
   readonly successor: string;
-  /** Fields of holders of the same client; exactly one field of these is stored. */
+  /** Fields of holders of the same client; exactly one of these fields is stored. */
   readonly predecessors: readonly string[];
 }
 
@@ -250,7 +250,7 @@ export interface Renewal {
   readonly holder: string;
   /** The least TTL of the lock. */
   readonly leaseMs: number;
-  /** The least TTL of each hold, the outermost first; 0 without a hold. */
+  /** The least TTL of each hold, the outermost first; 0 for a number without a hold. */
   readonly holdMs: readonly number[];
 }
 

@@ -150,7 +150,7 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
 
 /** The properties of a server. */
 export interface ServerProbe {
-  /** null if it does not tell. */
+  /** null if the server does not tell. */
   readonly version: string | null;
   /** Whether it has sharded messages. */
   readonly sharded: boolean;

@@ -30,9 +30,9 @@ export function turnMessage(message: string): TurnMessage | undefined {
 export const YOUR_TURN = "turn";
 /** Tells a client that it is now the first, because the lock was granted to the client before it. */
 export const YOU_ARE_NEXT = "next";
-/** For permits: tells a client that it is now the first, and must hear releases that do not look into the queue. */
+/** For permits: tells a client that it is now the first, and must listen for releases that do not look into the queue. */
 export const YOU_ARE_FIRST = "first";
-/** Tells a client that has the lock, and has waiting calls for it, that another client waits in the queue. */
+/** Tells the client that has the lock that another client waits in the queue, so that the holder's release looks there. */
 export const LOOK = "look";
 
 /** The messages to a latch's waiters. Source: CountDownLatchPubSub. */

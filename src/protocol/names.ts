@@ -9,7 +9,7 @@ function prefixed(prefix: string, raw: string): string {
   return raw.includes("{") ? `${prefix}:${raw}` : `${prefix}:{${raw}}`;
 }
 
-/** The field of a read-write lock that is not a holder: its mode, readers or a writer. */
+/** The only field of a read-write lock that is not a holder: its mode, `read` or `write`. */
 export const MODE_FIELD = "mode";
 
 /** The channel on which the waiters of a mutex hear that it was freed. Source: RedissonLock.getChannelName. */

@@ -13,7 +13,7 @@ export interface Looking extends ToSemaphore {
   readonly looks?: Pick<LookIntoQueue, "countsAll"> | undefined;
 }
 
-/** How a line of the queue asks; see permit-question.lua. */
+/** How a line of the queue asks: the calls of one client for one number of permits; see permit-question.lua. */
 export interface AskingLine {
   /** "<client id>:<permits>". */
   readonly line: string;
@@ -52,7 +52,7 @@ export interface Granted extends Decision {
   readonly ttlMs?: number;
   /** For leased permits: milliseconds until the next lease ends; -1: never. */
   readonly moreMs?: number;
-  /** For leased permits that an earlier copy of the call has taken: the time left of their lease; -1: the whole lease. */
+  /** For leased permits: the time left of their lease if an earlier copy of the call has taken them; -1: the whole lease. */
   readonly leftMs?: number;
 }
 
@@ -71,7 +71,7 @@ export interface CancelledRequest extends Decision {
   readonly status: "cancelled";
 }
 
-/** A repeat has found that the permits were granted, but their lease has ended. */
+/** A repeated request has found that the permits were granted, but that their lease has ended. */
 interface Gone extends Decision {
   readonly status: "gone";
 }

@@ -93,7 +93,7 @@ export interface StoredPresence {
 }
 
 export interface ListAnswer {
-  /** `clientId` is "" for a member without the length of an id. */
+  /** `clientId` is "" for a member that does not have the length of an id. */
   readonly ids: readonly { readonly clientId: string; readonly score: string }[];
   /** How many ids the group has. */
   readonly entries: number;

@@ -1,6 +1,6 @@
 import type { RawReply } from "./script-call.js";
 
-/** Readers of raw replies. They throw on a reply of another shape: scripts never return one, so it shows a bug. */
+/** Readers of raw replies. They throw on a reply of another shape: no script returns such a reply, so it shows a bug. */
 export function integer(raw: RawReply | undefined): number {
   // An integer that a number cannot represent exactly is rounded: for example, any program may set a TTL of 200 million years.
   if (typeof raw !== "number" || !Number.isInteger(raw)) throw unexpected("an integer", raw);

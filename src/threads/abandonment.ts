@@ -32,8 +32,9 @@ const forgotten = new Forgotten((hold: Forgettable) => {
 });
 
 /**
- * Leases that have not survived a garbage collection yet, each with its hold at the same index. Only survivors are registered: most leases
- * are released before the next collection. That collection would have to visit each registered lease, and could free none of them.
+ * Leases that have not survived a garbage collection yet, each with its hold at the same index. Only survivors are registered, because most
+ * leases are released before the next collection. If all were registered, that collection would have to visit each of them, and could free
+ * none.
  */
 const leases: object[] = [];
 const holds: Forgettable[] = [];

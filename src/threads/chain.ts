@@ -11,9 +11,9 @@ interface StayOfChain {
   readonly field: string;
   inRedis: ServerRecord;
   chain: Chain | undefined;
-  /** Called before a command that writes its lease. */
+  /** Called before a command that writes the stay's lease. */
   renewing(): void;
-  /** Redis now has its field, with a lease that was requested at `sentAt`. */
+  /** Redis now has the stay's field, with a lease that was requested at `sentAt`. */
   named(sentAt: Instant): void;
   loseAll(reason: LossReason): void;
 }

@@ -12,7 +12,7 @@ export abstract class ChangeableTrust extends Trust {
   /**
    * A command is about to change the lease: until its outcome is known, the shorter of the two leases is trusted, and the watchdog does not
    * renew it.
-   * @returns the doubt: pass it to `relet` or `notRelet` once the outcome is known
+   * @returns the lease in doubt: pass it to `relet` or `notRelet` once the outcome is known
    */
   reletting(leaseMs: number): Doubt {
     const end = this.#endOf(leaseMs, now(this.clock));
@@ -23,11 +23,11 @@ export abstract class ChangeableTrust extends Trust {
     return doubt;
   }
 
-  /** The lease was changed: the new one began when the command was sent, or later. The watchdog never renews it again. */
+  /** The command has changed the lease. The new lease began when the command was sent, or later; the watchdog never renews it. */
   relet(doubt: Doubt): void {
     this.letLapse();
     this.endsAt(doubt.end);
-    // Redis may run another change that is under way before or after this one, so no doubt is trusted for longer than this lease.
+    // Another command that is under way may run before or after this one, so its lease is trusted no longer than this lease.
     this.doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }
@@ -39,7 +39,7 @@ export abstract class ChangeableTrust extends Trust {
     this.moved();
   }
 
-  /** A command is about to set a fixed lease, to end `leaseMs` after the command. */
+  /** A command is about to set a fixed lease of `leaseMs`. */
   extending(leaseMs: number): void {
     this.reletting(leaseMs);
     if (this.doubts !== undefined) this.doubts.extensionMs = leaseMs;
@@ -47,7 +47,7 @@ export abstract class ChangeableTrust extends Trust {
 
   /**
    * A command sent at `sentAt` has set the lease. A late copy of an earlier command may still shorten the lease to `copiesTtlMs`, so the
-   * lease is trusted no longer than that until it is written again.
+   * lease is trusted only for that time until it is written again.
    */
   extended(leaseMs: number, sentAt: Instant, copiesTtlMs: number): void {
     if (this.checkMs() === 0) return;

@@ -6,7 +6,7 @@ import type { Instant } from "../runtime/instant.js";
 import type { Held } from "./held.js";
 import type { Trust } from "./trust.js";
 
-/** The part of a hold that questions to a new server, and renewals, use. */
+/** The part of a hold that is used by renewals and by questions to a new server. */
 type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isRenewed" | "believedMs"> & {
   readonly slot: number;
 };
@@ -25,7 +25,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
   abstract readonly live: readonly ConfirmableHold[];
   abstract loseAll(reason: LossReason): void;
 
-  /** Counts ends and renumberings of holds. */
+  /** How many times a hold has ended or got another number. */
   abstract readonly changes: number;
   /** Whether a command is under way that changes the holds in Redis. */
   abstract readonly isChanging: boolean;
@@ -69,7 +69,10 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The value of `changes` to which an answer to a command sent now refers; undefined while another command is changing the holds. */
+  /**
+   * The present value of `changes`: the answer to a command that is sent now refers to it; undefined while another command is changing the
+   * holds.
+   */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

@@ -1,6 +1,6 @@
 import { earlier, type Instant } from "../runtime/instant.js";
 
-/** A lease that a command is setting, whose outcome is not known yet. */
+/** A lease that a command is setting; the outcome of the command is not known yet. */
 export interface Doubt {
   /** When the trust in this lease ends, if the command has run. */
   readonly end: Instant;
@@ -26,12 +26,12 @@ export class Doubts {
     this.#open = this.#open.filter((other) => other !== doubt);
   }
 
-  /** No doubt may be trusted beyond `end`. */
+  /** No lease in doubt may be trusted beyond `end`. */
   cap(end: Instant): void {
     for (const doubt of this.#open) doubt.end = earlier(doubt.end, end);
   }
 
-  /** The earliest of `end` and the ends of all doubts. */
+  /** The earliest of `end` and the ends of all leases in doubt. */
   earliest(end: Instant): Instant {
     return this.#open.reduce((first, doubt) => earlier(first, doubt.end), end);
   }

@@ -1,6 +1,8 @@
 import type { Waiter } from "../runtime/waiter.js";
 
-/** The waiters that want to re-enter a stay, in order of arrival, each with its `mayEnter`: false while another body excludes it. */
+/**
+ * The waiters that want to re-enter a stay, in order of arrival, each with its `mayEnter`: false while another body excludes the waiter.
+ */
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
@@ -17,7 +19,7 @@ export class EntryLine {
     this.#waiting.delete(waiter);
   }
 
-  /** Skips waiters that are blocked on a running body: that body's own calls would otherwise wait behind them for ever. */
+  /** Skips waiters that a running body blocks: the body's own calls would otherwise wait behind these waiters for ever. */
   isFirst(waiter: Waiter): boolean {
     for (const [earlier, mayEnter] of this.#waiting) {
       if (earlier === waiter) return true;

@@ -10,7 +10,7 @@ export interface Held {
   readonly key: string;
   readonly id: string;
   readonly channel: string;
-  /** Whether its waiting clients have a queue in Redis. */
+  /** Whether the clients that wait for the lock have a queue in Redis. */
   readonly queues: boolean;
   readonly kind: HeldKind;
 }
@@ -18,7 +18,7 @@ export interface Held {
 export interface HeldKind {
   /** The name in events and errors. */
   readonly name: string;
-  /** The suffix of its field, after the holder. */
+  /** The suffix of a field of the lock, after the holder. */
   readonly fieldEnding: string;
   /** Whether several owners may hold it at once, each hold with its own lease. */
   readonly shared: boolean;
@@ -26,8 +26,8 @@ export interface HeldKind {
   /** Ends the last hold of a stay but keeps the key for a while; undefined if not supported. */
   readonly keep: Script<ReleaseCall, readonly ReleaseAnswer[]> | undefined;
   /**
-   * For a lock with a queue of clients in Redis: called when this client has lost or forgotten the lock, so that none of its releases looks
-   * into the queue.
+   * For a lock with a queue of clients in Redis: called when this client has lost or forgotten the lock, so that no release of this client
+   * looks into the queue.
    */
   leaveQueue?(lock: Held): void;
 }

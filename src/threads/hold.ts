@@ -11,7 +11,7 @@ export interface HoldOrigin extends Since {
   readonly bare: boolean;
   /** The fencing token of a fenced lock. */
   readonly token?: bigint | undefined;
-  /** True for a hold that was handed over: the client has no answer yet that Redis has its field. */
+  /** True for a hold that was handed over: no answer has shown yet that Redis has the field of its stay. */
   readonly unnamed?: boolean | undefined;
 }
 
@@ -30,7 +30,7 @@ interface StayOfHold {
 }
 
 /**
- * One acquisition of a lock, generic in the type of its stay; stay.ts defines `Hold` by it.
+ * One acquisition of a lock, generic in the type of its stay; stay.ts derives the type `Hold` from it.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
@@ -64,7 +64,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
     return { clientId, server, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
-  /** True for a stay under a chosen id, because the program can unlock it with only the id. */
+  /** True under a chosen thread id: with only this id, the program can unlock the lock. */
   get isReachable(): boolean {
     return this.stay.thread.explicitId !== undefined;
   }

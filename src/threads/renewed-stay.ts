@@ -13,7 +13,7 @@ type RenewedHold = Trust & { readonly slot: number };
 export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   /** Renews the stay; undefined while no hold needs renewal. */
   watchdog: Watchdog | undefined;
-  /** True while a renewal is under way or waits for the next try, so that a beat skips the stay. */
+  /** True while a renewal is under way or waits for its next try: the watchdog then skips the stay. */
   underRenewal = false;
   /** The `changes` when the latest renewal was made; undefined if a command was under way. */
   #renewedChanges: number | undefined;
@@ -28,7 +28,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   /** The TTL that the key must have for these holds, in whole milliseconds of at least 1. */
   abstract neededMs(live: readonly RenewedHold[]): number;
 
-  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock. So fixed leases are also written again. */
+  /** The watchdog of another reader, for example of a JVM, may lower the TTL of a shared lock. So fixed leases are also written again. */
   protected needsRenewal({ isRenewed }: RenewedHold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
@@ -55,7 +55,7 @@ export abstract class RenewedStay extends ConfirmableStay implements Renewable {
   }
 
   gone(): boolean {
-    // If a hold has ended since the renewal was made, or a release overlapped it, the answer `lost` may be about a released hold.
+    // If a hold has ended since the renewal was made, or a release overlapped the renewal, the answer `lost` may be about a released hold.
     if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
     this.loseAll(this.isMoved ? "server-changed" : "stolen");
     return true;

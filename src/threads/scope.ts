@@ -45,7 +45,7 @@ export class Scope {
     this.#leases = undefined;
   }
 
-  /** Puts a bare hold on the path. Call it in the same step that makes the hold live. */
+  /** Puts a bare hold on the path. Call this in the same step that makes the hold live. */
   take(hold: Hold): void {
     this.#taken ??= new Set();
     for (const old of [...this.#taken]) if (!isPresent(old)) this.#forget(old);

@@ -28,7 +28,7 @@ export class ServerRecord extends Turns {
   #lowest = 0;
   /** The highest count that Redis may have: above `#count` while a command that lowers it may have been lost. */
   #highest = 0;
-  /** How many times releases have lowered the count, each for all holds being released at that time. */
+  /** How many times a release has lowered the count; one release covers all holds that are being released when it is sent. */
   #lowerings = 0;
   /** When this client removed the field by force, on the monotonic clock: earlier acquisitions are gone as well. */
   #freedMs = 0;
@@ -36,7 +36,7 @@ export class ServerRecord extends Turns {
   #copiesUntil: Deadline | undefined;
   /** The shortest TTL that late copies may write. */
   #copiesTtlMs = Number.POSITIVE_INFINITY;
-  /** The longest lease that was ever asked for: unless this client renews it, nothing in Redis lives longer. */
+  /** The longest lease that was ever asked for: unless this client renews a lease, nothing in Redis lives longer. */
   #longestLeaseMs = 0;
   /** On the monotonic clock: after this time Redis can have nothing of the stay. */
   #outlivedMs: number | undefined;
@@ -50,7 +50,7 @@ export class ServerRecord extends Turns {
   #isQueued = false;
   /** The fields of a chain, of which Redis has one; undefined: Redis has the stay's own field, or none. */
   #names: readonly string[] | undefined;
-  /** Whether all fields of the chain must be freed, because it has no holder left. */
+  /** Whether all fields of the chain must be freed, because the chain has no holder left. */
   #namesAreLeft = false;
   /** The {@link Reconciler} of locks/ that brings Redis to the wanted state; undefined while nothing is left to do. */
   reconciler: object | undefined;
@@ -84,7 +84,7 @@ export class ServerRecord extends Turns {
     return this.#copiesUntil?.ms ?? 0;
   }
 
-  /** The shortest TTL that copies may write before {@link copiesUntilMs}: a longer lease may be shortened to it. */
+  /** The shortest TTL that copies may write before {@link copiesUntilMs}: a longer lease may be shortened to this TTL. */
   get copiesTtlMs(): number {
     return this.#copiesTtlMs;
   }
@@ -127,8 +127,8 @@ export class ServerRecord extends Turns {
   }
 
   /**
-   * The next command that brings Redis to the wanted state. Only one command is under way at a time, except that a last release may
-   * overtake a naming.
+   * The next command that brings Redis to the wanted state. Only one command is under way at a time, with one exception: the last release
+   * may overtake the command that writes the latest holder's field.
    */
   next({ holds, releases, goesOn }: WantedRecord): Step {
     const isLeft = holds.length === 0 && releases === 0;
@@ -148,7 +148,7 @@ export class ServerRecord extends Turns {
 
   /**
    * How a release lowers the count. A late copy of a release that deletes a field does no harm if the field is never used again. A release
-   * that is sent while copies may arrive asks for the server's time, which shows when the copies are too late.
+   * that is sent while copies may arrive asks for the server's time, which shows whether copies may still arrive.
    * @param goesOn whether a call will ask for the lock again under the same field
    */
   lowered(keptCount: number, goesOn: boolean): Lowered {
@@ -164,8 +164,8 @@ export class ServerRecord extends Turns {
 
   /**
    * The answer to the acquisition was that it changed nothing.
-   * @param isProof whether the answer excludes that an earlier copy has changed something; `late` does not, because that copy may have been
-   * in time
+   * @param isProof whether the answer proves that no earlier copy has changed anything; `late` does not, because an earlier copy may have
+   * been in time
    */
   refused(isProof: boolean): void {
     if (isProof && this.#copiesUntil === undefined && !this.#isQueued) this.#highest = this.#count;
@@ -176,7 +176,7 @@ export class ServerRecord extends Turns {
     this.#isQueued = true;
   }
 
-  /** A hold has begun: its acquisition was answered in time, or another client has granted it the lock. */
+  /** A hold has begun: its acquisition was answered in time, or another client has granted the lock to its holder. */
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;

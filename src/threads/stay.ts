@@ -24,15 +24,15 @@ const NO_HOLDS: Hold[] = [];
 
 /** Tells calls whose time is up whether the lock or the permits that they want are taken. */
 export interface Telling {
-  /** Whether an answer of Redis to another call of the line, sent since this call began, says that the lock is taken. */
+  /** Whether Redis has answered another waiting call, which asked after this call began, that the lock is taken. */
   hasTold(waiter: Waiter): boolean;
-  /** Lets a call that no answer has told wait this long for an answer. @returns false if the call cannot wait */
+  /** Lets a call without such an answer wait this long for one. @returns false if the call cannot wait */
   waitOn(waiter: Waiter, ms: number): boolean;
 }
 
 /**
- * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold. A stay has one field in Redis. Its number
- * belongs to no other stay, so that a late copy of an old command cannot change a later stay.
+ * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold. A stay has one field in Redis. A thread
+ * number that the client made belongs to no other stay, so that a late copy of an old command cannot change a later stay.
  * @see docs/internals/states.md#a-stay
  */
 export class Stay extends RenewedStay {
@@ -51,7 +51,7 @@ export class Stay extends RenewedStay {
   waitsBy: Telling | undefined;
   /** How many holds of the stay are being released. */
   releases = 0;
-  /** How many calls have their turn to re-enter the stay. Calls before their turn wait in `#line`. */
+  /** How many calls have their turn to re-enter the stay. Calls that have no turn yet wait in `#line`. */
   entering = 0;
   /** The shortest lease that a further renewed hold may have, because the watchdog keeps its period and writes one TTL for all holds. */
   leastLeaseMs = 0;
@@ -59,10 +59,13 @@ export class Stay extends RenewedStay {
   #watchdogOnceNamed: Watchdog | undefined;
   /** The hand-overs that brought the lock to this stay; undefined if a command acquired the lock. */
   chain: Chain | undefined;
-  /** The stays of the same joint lease, in any client: the id of one of them stands for all. */
+  /** The stays of the same joint lease, in any client: a program names them all by the thread id of one. */
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
-  /** The write stay beside which this read stay began. It has this stay in its `#guests`; the two stays wake each other's lines. */
+  /**
+   * The write stay beside which this read stay began. That stay lists this one in `#guests`; each wakes the calls that wait to re-enter the
+   * other.
+   */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;
   /** The live holds, the outermost first. */
@@ -263,7 +266,7 @@ export class Stay extends RenewedStay {
   /**
    * A command has found that Redis has nothing of the stay. A release that waits behind that command must find this too, to tell its
    * caller.
-   * @param releases how many releases of the stay already know
+   * @param releases how many releases of the stay already know this
    */
   wasGone(releases: number): void {
     this.loseAll("stolen");
@@ -282,8 +285,9 @@ export class Stay extends RenewedStay {
   }
 
   /**
-   * Waits in line to re-enter, and checks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter. A
-   * waiter that enters must call {@link unsettled} first. The caller must call {@link leaveEntryLine} when it stops waiting.
+   * Puts the waiter into the line of calls that want to re-enter, and tells whether it is the waiter's turn: it may enter, no command is
+   * under way, and no earlier waiter may enter. A waiter that enters must call {@link unsettled} first. The caller must call {@link
+   * leaveEntryLine} when it stops waiting.
    * @throws the errors of `mayEnter`
    */
   isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {
@@ -297,7 +301,7 @@ export class Stay extends RenewedStay {
     return this.#line?.before(waiter) ?? 0;
   }
 
-  /** Sets alarms, so that holds that expire wake the entry line too. */
+  /** Sets alarms, so that the end of a hold also wakes the calls that wait to re-enter. */
   watchCompany(): void {
     for (const hold of this.company()) hold.watch();
   }
@@ -311,7 +315,7 @@ export class Stay extends RenewedStay {
   #changed(): void {
     const host = this.#host;
     if (this.#underWay === 0 && this.#live.length === 0) {
-      // The next stay under a chosen id has the same field: the stay does not end while Redis may have something of it.
+      // The next stay under the same chosen id has the same field, so this stay does not end while Redis may have something of it.
       if (this.thread.explicitId !== undefined && this.inRedis.isPossible) {
         this.inRedis.rests(this.#custody.clock.monotonicMs());
       } else {

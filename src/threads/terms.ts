@@ -6,11 +6,11 @@ export interface Terms {
   readonly leaseMs: number;
   /** Whether the watchdog renews it. */
   readonly renewed: boolean;
-  /** After this time the watchdog stops. */
+  /** After this time the watchdog stops renewing the hold. */
   readonly maxHoldMs: number | undefined;
   /** Subtracted from every lease in addition to the margin. */
   readonly clockSkewMs: number;
-  /** The lease of the watchdog that a call asked for; undefined: the client's watchdog renews it. */
+  /** The lease of the watchdog that a call asked for; undefined: the client's watchdog renews the hold. */
   readonly watchdogMs: number | undefined;
   /** What the caller says about the hold, for tools. */
   readonly note: string | undefined;
@@ -56,7 +56,7 @@ export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFIN
   return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
 }
 
-/** The end of the trust in a lease that was requested at `sentAt`. */
+/** Until when a lease that was requested at `sentAt` is trusted. */
 export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }

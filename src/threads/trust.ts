@@ -13,7 +13,7 @@ import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./term
 /**
  * A hold of a lock or of permits, and how long it may be trusted without asking Redis: for one lease, less a margin, counted on both local
  * clocks from the sending of the command. Redis sets the TTL after the command was sent, and so keeps the field for longer. `state` reads
- * the clocks each time, so it is right even after a blocked event loop. A loss is final.
+ * the clocks each time, so it is right even after the event loop was blocked. A loss is final.
  * @see docs/internals/states.md#trust-of-a-hold
  */
 export abstract class Trust implements Expiring, Forgettable {
@@ -30,11 +30,11 @@ export abstract class Trust implements Expiring, Forgettable {
   #confirmedAt: Instant;
   /** Answers to commands that were sent up to this time extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
-  /** When the trust in the newest confirmation ends; undefined: with the lease. */
+  /** An end of the trust in the hold that does not depend on the lease; undefined if the trust ends with the lease. */
   #otherEnd: Instant | undefined;
   /** The time at which the hold ends, however its lease is prolonged. */
   readonly #latest: Instant;
-  /** Set if the key has moved to another server: the hold ends at this time unless the new server confirms it before. */
+  /** Set if the key has moved to another server: the hold ends at this time unless the new server has confirmed it by then. */
   #confirmBy: Instant | undefined;
   /** The leases that commands with an unknown outcome may have set. Hardly any hold has such leases. */
   protected doubts: Doubts | undefined;
@@ -70,7 +70,7 @@ export abstract class Trust implements Expiring, Forgettable {
   /** Whether it can be released without its lease object. */
   abstract readonly isReachable: boolean;
 
-  /** The error for its loss. @param heldMs milliseconds from the acquisition to the loss */
+  /** The error for the loss of the hold. @param heldMs milliseconds from the acquisition to the loss */
   protected abstract lossOf(reason: LossReason, heldMs: number): LeaseLostError;
 
   /** The hold has ended. @param loss undefined if it was released */
@@ -120,7 +120,10 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /** Sets an alarm if the signal is used, or if the hold will end even without a failure and the event has a listener. See decision 31. */
+  /**
+   * Sets an alarm if the signal is used, or if the hold will end even without a failure and the event of a loss has a listener. See
+   * decision 31.
+   */
   tellEnd(): void {
     const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
@@ -151,7 +154,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#otherEnd ?? leaseEnd(this.terms, this.#confirmedAt);
   }
 
-  /** When the trust in the hold ends unless it is prolonged. */
+  /** When the trust in the hold ends unless its lease is prolonged. */
   get end(): Instant {
     const lease = earlier(this.#end, this.#latest);
     return earlier(this.doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
@@ -196,7 +199,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#provisional;
   }
 
-  /** A command sent at `sentAt` has written the own lease of a granted or handed-over hold. */
+  /** A command sent at `sentAt` has given a granted or handed-over hold its own lease. */
   confirmed(sentAt: Instant): void {
     if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);
   }
@@ -241,7 +244,7 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.#state === "held") this.tellEnd();
   }
 
-  /** A renewal is sent: if the lease ends before it is confirmed, the server was unreachable. */
+  /** A renewal is sent: if the lease ends before the renewal is confirmed, the server was unreachable. */
   renewing(): void {
     this.#unconfirmed = true;
     if (events.leaseLost.hasSubscribers) this.watch();

@@ -3,11 +3,11 @@ import { invariant } from "../invariant.js";
 const BOTH = "two commands of a stay are under way";
 
 /**
- * The commands of one stay. They run one after the other, so that each knows the hold count before it.
+ * The commands of one stay. They run one after the other, so that the hold count before each command is known.
  * @see docs/internals/states.md#what-redis-has-of-a-stay
  */
 export class Turns {
-  /** The latest command; true for a command that nothing waits behind yet. */
+  /** The latest command; true if no other command waits behind it yet. */
   #turn: Promise<unknown> | true | undefined;
   /** Wakes the command that waits behind a turn that is `true`. */
   #turnEnds: (() => void) | undefined;
@@ -17,7 +17,7 @@ export class Turns {
     return this.#turn !== undefined;
   }
 
-  /** Sends a command once those before it have been answered. */
+  /** Sends a command once all earlier ones have been answered. */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#turn === true ? this.#endOfTurn() : this.#turn;
     const mine = before === undefined ? work() : before.then(work, work);

@@ -1,4 +1,4 @@
-/** The state that a stay wants its record to bring about in Redis. */
+/** The state of a stay that Redis should have. */
 export interface WantedRecord {
   /** The live holds, numbered as Redis counts them. Cancelled, late and lost holds are not among them. */
   readonly holds: readonly WantedHold[];
@@ -9,7 +9,7 @@ export interface WantedRecord {
 }
 
 export interface WantedHold {
-  /** 1 for the outermost. */
+  /** The number of the hold: 1 for the outermost. */
   readonly slot: number;
   /**
    * Whether Redis may not have the hold's own lease: a hold that another client granted begins without its own lease, and a late copy
@@ -24,7 +24,7 @@ export type Step =
   | { readonly does: "nothing" }
   /** The field of a chain's latest holder must replace the field that Redis has. */
   | { readonly does: "name" }
-  /** The holders of a chain have left. Redis has the field of one of them; the lock must be freed from all. */
+  /** The holders of a chain have left. Redis has the field of one of these holders; the lock must be freed from all of them. */
   | { readonly does: "free-names" }
   /** The count is lowered to `keptCount`, or written again, with the TTL that the holds need. */
   | ({ readonly does: "release" } & Lowered);

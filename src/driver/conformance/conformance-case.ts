@@ -23,15 +23,15 @@ export type ConformanceAbility =
   | "reaches-every-master"
   | "replicate";
 
-/** The driver under test. Its optional members are its abilities. */
+/** Gives drivers to the cases. Its optional members are abilities that some cases need. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
   /** The family of the published messages. Default: classic. */
   readonly family?: PubSubFamily;
-  /** Whether `PUBLISH` returns the number of all listeners. False in a cluster, where a server counts only its own. */
+  /** Whether `PUBLISH` counts all listeners. Absent in a cluster, where a server counts only its own. */
   readonly countsReceivers?: true;
-  /** Whether calls reach the server in the order in which they were made. False with a pool of connections. */
+  /** Whether calls reach the server in the order in which they were made. Absent with a pool of connections. */
   readonly keepsOrder?: true;
   /** How many replicas the server has, if any. */
   readonly replicas?: number;

@@ -117,7 +117,7 @@ export const scriptCases: readonly ConformanceCase[] = [
       const ticket = { givenUp: false };
       const answer = driver.run({ script: increment, keys: [key], args: [] }, ticket);
       ticket.givenUp = true;
-      // If the first try already carries the script, it may have run. A second try must not follow.
+      // If the first try carries the text of the script, the script may have run. There must be no second try.
       const ran = await answer.then(
         () => true,
         () => false,

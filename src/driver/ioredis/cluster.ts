@@ -159,7 +159,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#watched.set(node, () => {
       unlisten(node, "ready", onReady);
       unlisten(node, "close", onClose);
-      // The connection is about to close, with the commands under way on it.
+      // The connection is about to close: its commands under way count as lost.
       onClose();
     });
   };

@@ -20,7 +20,7 @@ const ONE_CONNECTION = {
   // Without this, a cluster's connection that was made for a replica would send READONLY.
   readOnly: false,
   enableOfflineQueue: true,
-  // ioredis 5 disconnects a connection a second time if it broke in its handshake, and then waits this long.
+  // If a connection broke in its handshake, ioredis 5 disconnects it a second time, and then waits this long.
   disconnectTimeout: 0,
 };
 
@@ -47,8 +47,8 @@ export function openConnection(
   client.on("end", () => events.onEnd(cause ?? new Error("the connection was closed")));
   client.on(sharded ? "smessage" : "message", events.onMessage);
   if (sharded) {
-    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 reports this if it speaks RESP3. Otherwise ioredis
-    // takes the announcement for an answer without a command, and emits an error.
+    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 reports this if it speaks RESP3. In all other cases
+    // ioredis takes the announcement for an answer without a command, and emits an error.
     const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
     client.on("moved", doubt);
     client.on("ready", () => client.on("error", doubt));
@@ -62,7 +62,7 @@ export function openConnection(
   };
 }
 
-/** The event "end" follows a failed connect, and "error" comes before it with the reason. */
+/** A failed connect emits "error" with the reason, and then "end". */
 function toldByEnd(): void {}
 
 /** A lazy client connects with its first command, and would keep the asynchronous context of the call that sends this command. */

@@ -16,8 +16,8 @@ function isReply(error: unknown): error is Error {
 }
 
 /**
- * Whether ioredis has given up commands because its connections failed too often. If its own `INFO` is among them, ioredis reports an error
- * of the connection. That error does not say why the connection is missing.
+ * Whether ioredis has given up commands because its connections failed too often. If its own `INFO` is among these commands, ioredis
+ * reports an error of the connection. That error does not say why the connection is missing.
  */
 export function isGivenUp({ message }: Error): boolean {
   return message.startsWith("Reached the max retries per request limit");

@@ -7,8 +7,8 @@ import { openConnection } from "./connections.js";
 /** The default number of Sentinels that ioredis listens to itself. */
 const MOST_SENTINELS = 10;
 /**
- * ioredis asks one Sentinel, which may lag behind the majority. So the client reconnects this many times until it finds the master that the
- * majority has named.
+ * ioredis asks one Sentinel, which may lag behind the majority. So the client reconnects up to this many times, until it finds the master
+ * that the majority has named.
  */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
@@ -149,7 +149,10 @@ export class PresentMaster {
     else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
-  /** ioredis has connected to another server than the named master: its Sentinel lags behind, or our Sentinels no longer answer. */
+  /**
+   * ioredis has connected to another server than the named master: the Sentinel that it asked lags behind, or the Sentinels no longer
+   * answer us.
+   */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();
@@ -164,7 +167,7 @@ export class PresentMaster {
   async #lookAgain(): Promise<void> {
     const word = await this.#sentinels.ask();
     if (this.#closed) return;
-    // No majority of the Sentinels answers: the master that ioredis has found counts.
+    // If no majority of the Sentinels answers, the master that ioredis has found is accepted.
     if (word === undefined) this.#named = undefined;
     if (this.#standing(this.#named) === "elsewhere") this.#lead();
     else if (this.#redis.status === "ready") this.onReady();

@@ -61,7 +61,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     listen(redis, "ready", this.#onReady);
     listen(redis, "close", this.#onClose);
     listen(redis, "end", this.#onEnd);
-    // A listener of `errorMonitor` does not count as one of "error", so the caller still decides whether errors are handled.
+    // A listener of `errorMonitor` does not count as a listener of "error", so the caller still decides whether errors are handled.
     listen(redis, errorMonitor, this.#onError);
   }
 

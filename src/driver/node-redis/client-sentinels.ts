@@ -15,7 +15,7 @@ import { sentinelOptionsOf } from "./unofficial.js";
 const LOOK_AGAIN_MS = 1_000;
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Options for connections to servers. Connections to Sentinels get them only if the client sets them for Sentinels. */
+/** Removes the options that are meant for servers: connections to Sentinels get them only if the client sets them for Sentinels. */
 const NO_SERVER: object = {
   database: undefined,
   name: undefined,
@@ -25,8 +25,8 @@ const NO_SERVER: object = {
 };
 
 /**
- * The Sentinels of a client of node-redis, on connections of our own: the client asks one of them at a time, and does not report a failover
- * in progress.
+ * The Sentinels of a client of node-redis, on connections of our own: the client itself asks only one Sentinel at a time, and does not
+ * report a failover in progress.
  */
 export class ClientSentinels {
   readonly #redis: NodeRedisSentinel;
@@ -65,7 +65,7 @@ export class ClientSentinels {
 
   /**
    * As {@link Sentinels.confirm}.
-   * @returns false if their addresses are unknown
+   * @returns false if the addresses of the Sentinels are unknown
    */
   async confirm(): Promise<boolean> {
     await this.#sentinels?.confirm();
@@ -81,7 +81,7 @@ export class ClientSentinels {
   /** Never rejects. */
   async #meet(): Promise<void> {
     try {
-      // A client is a template for connections even when its server is gone.
+      // New connections copy the options of this client, even when its server is gone.
       const client = await this.#lend(async (lent) => lent);
       const options = sentinelOptionsOf(this.#redis) ?? (await this.#find(client));
       if (!this.#closed) await this.#listen(client, options);

@@ -38,7 +38,7 @@ export interface NodeRedisCluster extends NodeRedisEvents {
   readonly masters: readonly NodeRedisNode[];
   /** By "host:port". */
   readonly nodeByAddress: ReadonlyMap<string, NodeRedisNode>;
-  /** The client of a node, which is made if it does not exist yet. */
+  /** The client of a node; made if there is none yet. */
   nodeClient(node: NodeRedisNode): Promise<NodeRedisClient>;
   sendCommand(
     key: string | undefined,

@@ -27,8 +27,8 @@ import { optionsOf, rediscover } from "./unofficial.js";
 const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
 
 /**
- * A cluster. Node-redis knows the servers of all slots and follows redirections: a redirected command was not carried out. It does not
- * resend commands that a lost connection has rejected.
+ * A cluster. Node-redis knows the servers of all slots and follows redirections: a server that redirects a command does not run it.
+ * Node-redis does not resend commands that a lost connection has rejected.
  */
 export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
@@ -122,7 +122,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     unlisten(this.#cluster, "node-disconnect", this.#onNodeEnd);
   }
 
-  /** The first node that answers a PING. Node-redis asks a single node for the slots: if that is the failed master, all calls wait. */
+  /** The first node that answers a PING. Node-redis asks a single node for the slots: if that node is the failed master, all calls wait. */
   #whoAnswers(): Promise<NodeRedisClient | undefined> {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const answers = ready.map((client) => client.sendCommand(["PING"], AS_THEY_ARE).then(() => client));
@@ -157,7 +157,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     };
   }
 
-  /** Node-redis emits no event when it has asked for the slots, but each answer becomes a new list. */
+  /** Node-redis emits no event when it has asked for the slots, but keeps each answer in a new list. */
   #lookAtSlots(): void {
     const { slots } = this.#cluster;
     if (slots === this.#slots) return;

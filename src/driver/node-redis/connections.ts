@@ -103,7 +103,7 @@ export class NodeRedisConnection implements OwnConnection {
 
   async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
     const client = await duplicate();
-    // This includes a reply that node-redis cannot parse: after it the answers no longer match the commands.
+    // Also emitted for a reply that node-redis cannot parse: after such a reply the answers no longer match the commands.
     client.on("error", (error) => this.#end(error));
     // The server unsubscribes from the channels of a slot that it gives away.
     client.on("sharded-channel-moved", () =>
@@ -128,7 +128,7 @@ export class NodeRedisConnection implements OwnConnection {
 /** Ignored: `send`, `subscribe` and `unsubscribe` await the same promise and report the rejection. */
 function toldByTheCommand(): void {}
 
-/** Called even if the client has just lost its connection, so that it releases its credentials. */
+/** Called even if the client has just lost its connection, so that the client releases its credentials. */
 function destroy(client: NodeRedisOwnClient): void {
   try {
     client.destroy();

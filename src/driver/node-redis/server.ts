@@ -29,7 +29,7 @@ import type { NodeRedisReconnectStrategy } from "./options.js";
 const NOT_OPEN =
   "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";
 
-/** How long the client looks for the named master: a Sentinel learns of it from the others within two seconds. */
+/** How often, and with which pause, the client looks for the named master: a Sentinel learns of a new master within two seconds. */
 const MOST_TRIES = 50;
 const TRY_AGAIN_MS = 100;
 
@@ -52,7 +52,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #sentinels: ClientSentinels | undefined;
   /** The master that the Sentinels name, which the client may not have found yet; undefined while they do not name a master. */
   #named: Address | undefined;
-  /** Settles when the client has found that master; undefined while no call waits for it. */
+  /** Settles when the client has found that master; undefined while the client does not look for one. */
   #following: Promise<void> | undefined;
   /** A client that was lent: connections of our own are duplicated from it even when its server is gone. */
   #template: NodeRedisClient | undefined;
@@ -67,7 +67,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#losses = new ConnectionLosses(events.onLost);
     this.#lend = lendOf(redis, this.#losses);
     if (isPlain(redis)) this.#losses.look(redis);
-    // A listener of `errorMonitor` does not count as one of "error", so the caller still decides whether errors are handled.
+    // A listener of `errorMonitor` does not count as a listener of "error", so the caller still decides whether errors are handled.
     listen(redis, errorMonitor, this.#onError);
     if (isSentinel(redis)) {
       listen(redis, "topology-change", this.#onChange);
@@ -132,7 +132,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   async close(): Promise<void> {
     this.#closed = true;
     // The object from createClient() inherits from the client that emits, and shares its listeners until the last listener is removed. A
-    // listener added later is not called, so the next "error" would end the process.
+    // listener that is added after that is not called, so the next "error" would end the process.
     unlisten(this.#redis, errorMonitor, this.#onError, this.#redis.eventNames().length > 1);
     if (isSentinel(this.#redis)) unlisten(this.#redis, "topology-change", this.#onChange);
     await this.#sentinels?.close();
@@ -144,7 +144,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (this.#isElsewhere) void this.#follow();
   };
 
-  /** Whether the client is connected to another master than the named master. */
+  /** Whether the client is connected to another server than the named master. */
   get #isElsewhere(): boolean {
     const found = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
     return this.#named !== undefined && found !== undefined && nodeName(found) !== nodeName(this.#named);

@@ -46,7 +46,7 @@ interface Executing<Client> {
   _execute<T>(isReadonly: boolean, task: (client: Client) => Promise<T>): Promise<T>;
 }
 
-/** Does something with the master's client, and repeats it with another client if the connection was lost. */
+/** Runs a task with the master's client, and again with another client if the connection was lost. */
 export function execute<Client, T>(sentinel: object, task: (client: Client) => Promise<T>): Promise<T> {
   return (sentinel as Executing<Client>)._execute(false, task);
 }

@@ -65,7 +65,7 @@ export class ChannelTable {
     }
   }
 
-  /** Removes all listeners. Listeners that are still joining are rejected. */
+  /** Removes all listeners. Listeners that are not ready yet are rejected. */
   clear(error: unknown): void {
     for (const channel of this.#channels.values()) {
       channel.member?.joining?.reject(error);
@@ -103,7 +103,8 @@ export class ChannelTable {
       const { member, phase, name } = channel;
       if (phase === "live" && member === undefined) {
         channel.phase = "leaving";
-        // Ignored if refused or lost: messages that still arrive have no listener, and the subscription ends with the connection.
+        // A refused or lost UNSUBSCRIBE is ignored: messages that still arrive have no listener, and the subscription ends with the
+        // connection.
         await this.#link.unsubscribe(name).catch(() => undefined);
         channel.phase = "off";
       } else if (phase === "off" && member !== undefined) {
@@ -165,7 +166,7 @@ function admit(member: ChannelMember, joining: Joining): void {
   joining.resolve();
 }
 
-/** A joining listener is rejected. A listener that has heard messages before stays: `Subscriber` subscribes again for it. */
+/** A listener that was never ready is rejected. A listener that was ready before stays: `Subscriber` subscribes again for it. */
 function refuse(channel: ConnectionChannel, error: unknown): void {
   channel.phase = "off";
   const { member } = channel;

@@ -11,7 +11,7 @@ export interface PubSubConnection extends PubSubLink {
 
 /** A connection that sends commands, to a master or to a Sentinel. */
 export interface CommandConnection extends Pick<PubSubConnection, "close"> {
-  /** Sends a command once connected. The commands of one turn travel together, in order. Rejects as the Redis client does. */
+  /** Sends a command once connected. The commands of one event-loop turn are sent together, in order. Rejects as the Redis client does. */
   send(words: readonly string[]): Promise<unknown>;
 }
 

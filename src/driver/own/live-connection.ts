@@ -4,22 +4,22 @@ import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 
 /** A connection whose SUBSCRIBE stays unanswered for this long is dead, though the kernel may not know it yet. */
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Clients bound the time of connecting, but not the time of the handshake with a server that says nothing. */
+/** Redis clients limit the time of connecting, but not the time of the handshake with a server that does not answer. */
 const READY_TIMEOUT_MS = 10_000;
 
 /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
 export type ToError = (failure: unknown) => unknown;
 
-/** Opens a connection. An error counts as the end of the connection. */
+/** Opens a connection. If it throws, that counts as the end of the connection. */
 export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
 
-/** A connection that listens. It is given up when it is not ready, or does not answer, in time. */
+/** A connection that listens. It is given up if it is not ready in time, or does not answer in time. */
 export class LiveConnection implements PubSubLink {
   readonly #events: ConnectionEvents;
   readonly #toError: ToError;
   readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
-  /** Resolves when the connection is ready; rejects if it ends before. */
+  /** Resolves when the connection is ready; rejects if the connection ends first. */
   readonly #ready: Promise<void>;
   #tellReady: () => void = () => undefined;
   #refuse: (cause: unknown) => void = () => undefined;
@@ -97,7 +97,7 @@ export class LiveConnection implements PubSubLink {
       this.#unanswered.delete(end);
       timeout.cancel();
     }
-    // The end can arrive in the same packet as the answer; the client then reports it before this promise continues.
+    // The end of the connection can arrive in the same packet as the answer; the client then reports the end before this promise continues.
     this.#assertLive();
   }
 

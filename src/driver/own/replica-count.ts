@@ -7,8 +7,8 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * When some replicas have been slow, a call now and then waits for all of them again: a trial. The first trial lasts 100 ms and each next
- * one twice as long, up to 1.6 s, because acknowledgements may take that long.
+ * After some replicas have been slow, a call now and then waits for all replicas again. Such a call is a trial. The first trial lasts 100
+ * ms and each next one twice as long, up to 1.6 s, because acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
@@ -19,7 +19,7 @@ const PAUSE_PER_TRIAL = 10;
 export interface WantedReplicas {
   readonly wanted: number;
   readonly needed: number;
-  /** On the monotonic clock. */
+  /** When the wait ends, on the monotonic clock. */
   readonly untilMs: number;
 }
 
@@ -74,7 +74,7 @@ export class ReplicaCount {
     this.#expected = Math.max(connected, this.connected ?? 0);
   }
 
-  /** For a call that is sent now. */
+  /** What a call that is sent now wants. */
   of({ replicas, timeoutMs }: ReplicaDemand): WantedReplicas {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
@@ -91,7 +91,7 @@ export class ReplicaCount {
     return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
   }
 
-  /** A call that wanted this many replicas was answered. */
+  /** A call was answered after `acknowledged` replicas had acknowledged. */
   answered(acknowledged: number, { wanted, needed }: WantedReplicas): void {
     if (acknowledged >= wanted) {
       this.#keepUp = undefined;

@@ -42,7 +42,7 @@ interface WaitingCall {
 /** A call that the server has run, and that waits for replicas. */
 interface Written extends WaitingCall, WantedReplicas {
   readonly reply: RawReply;
-  /** The number of changes of the master when the script was sent. */
+  /** How often the master had changed when the script was sent. */
   readonly moves: number;
 }
 
@@ -86,7 +86,7 @@ export class ReplicatedCalls {
       this.#waiting.push({ call, ticket, demand, asking, resolve, reject });
       if (this.#running) return;
       this.#running = true;
-      // All calls of this turn are sent together.
+      // All calls of this event-loop turn are sent together.
       inRootContext(() => queueMicrotask(() => void this.#runAll()));
     });
   }
@@ -145,13 +145,13 @@ export class ReplicatedCalls {
     const { count, isFinal } = await answer;
     // The connection has ended. The next connection has written nothing, so WAIT on it would count all replicas.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
-    // A script that had to be sent again, in full, has written its values after this `WAIT`.
+    // A script had to be sent again with its text, so it has written its values after this `WAIT`.
     else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
     else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs());
   }
 
   /**
-   * Answers each call whose replicas have acknowledged, whose time is over, or that its caller has given up.
+   * Answers each call that enough replicas have acknowledged, whose time is over, or that its caller has given up.
    * @param counted undefined if the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {
@@ -225,7 +225,7 @@ export class ReplicatedCalls {
 
   /**
    * Remembers and throws a refusal that is final for this user. Any other error of the server is ignored here: the script that follows this
-   * question gets it as well.
+   * question gets the same error.
    */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
@@ -256,7 +256,7 @@ async function askFor(
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
-  // Not a number, or a number that came before the server can have waited: asking again would have the same result.
+  // If the answer is not a number, or came too early for the server to have waited, asking again would have the same result.
   const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }

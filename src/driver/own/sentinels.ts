@@ -26,14 +26,14 @@ const SWITCHED = "+switch-master";
 const BEGUN = "+try-failover";
 /** A Sentinel that says nothing for this long counts as gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Once most Sentinels have answered, the rest get no more than this time. */
+/** Once most Sentinels have answered, the others get this much more time at most. */
 const GRACE_MS = 50;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
  * The Sentinels that watch one master: listens to all of them on extra connections, and asks them. If their answers differ, the Sentinel
- * with the highest epoch has the latest news.
+ * with the highest epoch has the latest information.
  */
 export class Sentinels {
   readonly #sentinels: readonly Sentinel[];
@@ -133,7 +133,7 @@ class Sentinel {
   readonly #heard: () => void;
   /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
-  /** Whether a failover that it has begun is in progress, by its last message or answer, whichever is later. */
+  /** Whether a failover that it has begun is in progress, according to its latest message or answer. */
   isFailingOver = false;
   /** How many failovers it has begun. */
   #begun = 0;
@@ -185,8 +185,8 @@ class Sentinel {
     const begun = this.#begun;
     const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => this.#leave(link));
     try {
-      // The order matters. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
-      // epoch with the old master, and that answer would win.
+      // The order matters. If a failover comes between the two answers, this order pairs the old epoch with the new master. The other order
+      // would pair the new epoch with the old master, and that wrong answer would win.
       const [state, address] = await Promise.all([
         // Ignored if the user lacks the right to ask this: without epochs the Sentinels count as equally informed.
         link.send(["SENTINEL", "MASTER", this.#name]).catch(() => undefined),

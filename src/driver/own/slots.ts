@@ -8,7 +8,7 @@ export interface KnownSlots {
   refresh(): Promise<void>;
 }
 
-/** The server of a moving slot redirects once, to the slot's new server. A few more redirections allow for moves meanwhile. */
+/** The server of a moving slot redirects once, to the slot's new server. A few more redirections allow for further moves meanwhile. */
 const MOST_REDIRECTS = 3;
 
 /** The servers that have the slots of a cluster. */

@@ -22,9 +22,9 @@ export interface Listening {
 /**
  * Listens to channels. One connection gets all messages of `PUBLISH`, because every server of a cluster has them. One connection for each
  * master gets the messages of `SPUBLISH` for the channels in its slots. A connection is opened when it is first needed, and reopened while
- * it is needed. When a subscription ends because its slot has moved or its master has failed, it is made again at the server that has the
- * slot now. The old master may have become a replica: it still accepts subscriptions, but does not get the messages of the new master. So
- * the slots are looked up for a while, and subscriptions at a wrong server move.
+ * it is needed. When a subscription ends because its slot has moved or its master has failed, the subscription is made again at the server
+ * that has the slot now. The old master may have become a replica: it still accepts subscriptions, but does not get the messages of the new
+ * master. So the slots are looked up for a while, and a subscription at a wrong server moves to the right one.
  */
 export class Subscriber {
   readonly #listening: Listening;
@@ -157,7 +157,7 @@ export class Subscriber {
     if (ms === undefined || this.#closing !== undefined) return;
     const follow = async () => {
       await this.#follow(slots);
-      // The end of another connection may have restarted this series of looks meanwhile.
+      // Meanwhile another connection may have ended and begun a new series of look-ups.
       if (this.#look === look) this.#lookAgain(slots, others);
     };
     const look = systemClock.schedule(ms, () => void follow());

@@ -24,7 +24,7 @@ export class GlideListening implements PubSubConnection {
   readonly #toError: (failure: unknown) => unknown;
   readonly #events: ConnectionEvents;
   readonly #stopReading: () => void;
-  /** Settles once the connections to compare with are known; undefined while there is no subscription. */
+  /** Settles after the first look at the connections, with which later looks compare; undefined without a subscription. */
   #watched: Promise<void> | undefined;
   #timer: Timer | undefined;
   #over = false;
@@ -169,7 +169,7 @@ async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<s
   return told.sort().join();
 }
 
-/** The id alone may repeat after a restart of the server. */
+/** A restarted server may give the same id again, so the id alone is not enough. */
 function connectionIn(info: unknown): string {
   return (
     String(info)

@@ -17,7 +17,7 @@ const ENDED = "the GLIDE client has ended, by close()";
 
 /**
  * Distinguishes three errors: an answer of the server, which becomes a {@link ServerReplyError} with its own words; a call that was not
- * sent, as the client has ended; a failure on the way to the server.
+ * sent because the client has ended; a failure on the way to the server.
  */
 export function fromGlide(error: unknown): unknown {
   if (!types.isNativeError(error) || error instanceof ServerReplyError) return error;

@@ -16,7 +16,7 @@
            { "queued", ttlMs, holder, isHead, meetsJvm }  as fair-acquire
            { "granted" }                                  this holder has the lock
            { "gone" }                                     this holder has lost its place
-  Compat   Redisson has no signs of life: its waiter loses its place at the time that its score gives.
+  Compat   Redisson has no signs of life: a waiter of a JVM loses its place at the time that the score gives.
 ]]
 --@include server-time
 --@include fair-queue

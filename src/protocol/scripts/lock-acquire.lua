@@ -106,7 +106,7 @@ local function look(lock, holder, token, known_ttl_ms)
   return nil, count, ttl_ms
 end
 
--- Draws and reads the token before the lock is written: if that write is refused, the token is skipped.
+-- Draws and reads the token before the lock is written. If the server then refuses to write the lock, the token is skipped.
 local function draw(token)
   local drawn = redis.pcall("INCR", token)
   if type(drawn) ~= "table" then

@@ -70,7 +70,7 @@ for i = 1, lock_count do
       if kind ~= "none" and kind ~= "hash" then
         return { "wrong-type", kind }
       elseif not keeps_holds then
-        -- The server has refused to free the lock. The same command again fails the call with that refusal.
+        -- The server has refused to free the lock. Repeats the command, so that the call fails with that refusal.
         redis.call("HDEL", lock, holder)
         return { "wrong-type", kind }
       end

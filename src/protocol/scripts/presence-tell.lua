@@ -62,7 +62,7 @@ if live ~= "" then
 end
 if type(redis.pcall("PEXPIRE", client, ttl_ms)) == "table" then
   redis.pcall("DEL", client)
-  -- The same command again fails the call with the server's refusal.
+  -- Repeats the refused command, so that the call fails with the server's refusal.
   redis.call("PEXPIRE", client, ttl_ms)
 end
 

@@ -41,8 +41,8 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- If many readers leave, each release would wake all writers, so writers are told only if the TTL of the lock is about halved. If the
--- reader keeps holds, writers are also told of smaller changes, as for any holder.
+-- If many readers leave, each release would wake all writers, so writers are told only if the TTL of the lock falls to about half. If the
+-- reader keeps holds, writers are also told of smaller changes, as with any other holder.
 local function worth_telling_share(kept_count)
   return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end

@@ -61,7 +61,7 @@ local function entered(token)
 end
 
 -- A client that has the lock notifies its own waiting calls, so it needs no place unless other clients wait too. owner: the client
--- whose release may look into the queue; "": no release of the holder does.
+-- whose release may look into the queue; "": no release of the holder looks there.
 local function refused_to(ttl_ms, found, owner)
   local place, others = place_of(queue, client), others_waiting(queue, client)
   local stands = place and (place > 0 and 2 or 1) or 0

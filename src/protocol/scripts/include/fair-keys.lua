@@ -176,8 +176,8 @@ local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- The score of a new last waiter. Behind a waiter of ours it is the score of that waiter, unless that score is low, so that the TTLs of the
--- two keys need not be raised. Behind a JVM it stays high enough when the JVM leaves and subtracts its wait from the scores behind it.
+-- The score of a new last waiter. If the last waiter is ours and its score is not low, the new waiter gets the same score: so the TTLs of
+-- the two keys need not be raised. Behind a JVM, the new score is high enough even after the JVM has left and subtracted its wait.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -187,9 +187,9 @@ local function timeout_at_end(fair, now_ms, times)
 end
 
 -- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. Lowers the scores of `other` and of those behind
--- it: `other` gets the score that it would get if it came now, counted from the score before it, or from now for the head. A JVM that
--- becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM would otherwise be dropped
--- before it learns that it is next.
+-- it: `other` gets the score that it would get if it came now, counted from the score of the waiter before it, or from the present time if
+-- it is the head. A JVM that becomes the head after a waiter of ours may have a score in the past. That score is raised, because the JVM
+-- would otherwise be dropped before it learns that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then

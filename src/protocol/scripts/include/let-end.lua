@@ -26,6 +26,6 @@ local function let_end(lock, ttl_ms, holder, count, is_new)
   elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
     redis.call("HDEL", lock, holder)
   end
-  -- The same command again fails the call with the server's refusal.
+  -- Repeats the refused command, so that the call fails with the server's refusal.
   redis.call("PEXPIRE", lock, ttl_ms)
 end

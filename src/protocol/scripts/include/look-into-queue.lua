@@ -48,8 +48,8 @@ local function give_to_claimant(claimant)
 end
 
 -- Grants the lock to the next waiting client for a while, and tells that client to take it. Every second release grants nothing: it
--- tells the client to ask, and leaves the lock to the fastest one, so that clients outside the queue can also acquire it. A release
--- after which the lock is not free also grants nothing. A client without a listener is absent, and is removed.
+-- tells the client to ask, and leaves the lock to the fastest client, so that clients outside the queue can also acquire it. A release
+-- after which the lock is not free also grants nothing. A client whose channel has no listener counts as absent, and is removed.
 local function give(is_free)
   local leaves_it = not is_free or redis.pcall("ZREM", queue, GIVEN) == 1
   local claimant = not leaves_it and redis.pcall("ZRANGE", queue, CLAIMS, CLAIMS, "BYSCORE", "LIMIT", "0", "1")[1]
@@ -85,7 +85,7 @@ end
 -- is_freed: the holder had the lock; is_free: the lock is free now; has_it(): whether the holder's client has the lock through another
 -- holder. Returns "given" if the lock was granted to another client; "stands" if the client stays in the queue.
 local function look_into_queue(is_freed, is_free, has_it)
-  -- A client that has the lock must look into the queue when it frees it, even if none of its own calls waits: other clients
+  -- A client must look into the queue when it frees the lock, even if none of its own calls waits: other clients
   -- rely on that.
   local place, stands = leaves and place_of(queue, client), false
   if place and has_it() then

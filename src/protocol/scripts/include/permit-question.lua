@@ -43,8 +43,7 @@ local function standing()
   return #lines_of(waiting, 1), 0
 end
 
--- The line was granted its permits, and `left` permits remain. If the line had been told its turn, the line after it was told "next" at
--- that time.
+-- The line was granted its permits, and `left` permits remain. If the line had been told its turn, the line after it was told "next" then.
 waiting.entered = function(left)
   local was_told = waiting.told[waiting.line]
   if waiting.place then

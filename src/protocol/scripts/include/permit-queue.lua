@@ -45,7 +45,7 @@ local function told_lines(waiting)
   return told, lines
 end
 
--- Tells the first lines their turn, as many as the permits suffice for, but never the asking line. A line without a listener is
+-- Tells as many of the first lines their turn as the permits suffice for, but never the asking line. A line without a listener is
 -- removed. If any line was told its turn, the first line after these is told that it is next. is_first: the first line became first in
 -- another way, and is told so.
 local function tell_waiting(waiting, available, is_first)

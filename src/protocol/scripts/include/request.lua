@@ -73,7 +73,7 @@ end
 -- Also records an answer that says that nothing was done: otherwise a late copy of the request might find another state, and have an
 -- effect.
 local function record(request, status, number)
-  -- If the answer is refused, the same commands again fail the call with the server's error.
+  -- If the server refuses to store the answer, repeats the commands, so that the call fails with the server's error.
   return try_record(request, status, number)
     or redis.call("PEXPIRE", request.requests, request.memory_ms)
       and redis.call("HSET", request.requests, request.id, UNDONE)
