@@ -98,8 +98,8 @@ const further = [
   "`test/interop/synchronizer-scenarios.ts`. `npm run test:redis` needs no JVM for these scenarios: holdfast plays each actor in turn, and",
   "the records stand in for the others. holdfast must do what Redisson did. Each allowed difference is named in the",
   "scenario and has a row on [a separate page](redisson-differences.md). Times are compared in steps of ten seconds. The unlock latches,",
-  "which concern only their JVM, and the keys that only holdfast has (`holdfast_…`) are not compared. The records contain no renewals: the letter W",
-  "covers them.",
+  "which concern only their JVM, and the keys that only holdfast has (`holdfast_…`) are not compared. The records contain no",
+  "renewals: the tests of letter W cover those.",
 ];
 
 /** @param {Report} report @returns {Proof[]} */

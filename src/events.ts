@@ -210,7 +210,7 @@ export interface ReplicasShortEvent extends AboutClient {
  * meets a server, when it is pinged, and when it answers again after a lost connection.
  */
 export interface ServerUnsuitedEvent {
-  /** The client that has met the server. */
+  /** The client that found the fault. */
   readonly clientId: string;
   /** The server concerned, without credentials; one of several if the Redis client reports which. */
   readonly server: string;

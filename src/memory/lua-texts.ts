@@ -41,7 +41,7 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
       const byte = checkPlace(state, at);
-      if (byte < 0 || byte > 255) refuse(state, "makes only characters from 0 to 255");
+      if (byte < 0 || byte > 255) refuse(state, "takes only numbers from 0 to 255 as characters");
       bytes += String.fromCharCode(byte);
     }
     pushBytes(state, bytes);

@@ -24,7 +24,7 @@ export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
   /**
-   * Whether it passes the rest of the queue, because it already has a hold, or a place in a queue in Redis, that it may lose by waiting.
+   * Whether it is sent before the entrants that came earlier, because it would lose its hold, or its place in a queue in Redis, by waiting.
    */
   readonly goesFirst: boolean;
   /** The entrant may be sent: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */

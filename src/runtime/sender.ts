@@ -24,7 +24,7 @@ export class Sender {
   readonly #replication: Replication;
   readonly #clocks: ServerClocks;
   readonly #underWay: UnderWay;
-  /** When the first command was sent after the last timely answer of a server; a refusal counts as an answer. */
+  /** The sending time of the first command since a server last answered in time; a refusal counts as an answer. */
   #silentSinceMs: number | undefined;
 
   constructor({ driver, clock, replication, clocks, underWay }: SenderServices) {

@@ -35,8 +35,8 @@ export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): P
 
 /**
  * As {@link releasePermits}, for ids that may belong to several leases of this client, or to none. The leases give up these permits even if
- * the caller does not learn the outcome, and then no other call releases them. So this client gives its permits back in the background,
- * even if other ids are gone.
+ * the caller does not learn the outcome. After that no call would release them, so this client gives them back in the background, even if
+ * other ids are gone.
  */
 export function releaseByIds(count: Count, ids: readonly string[]): Promise<Decided<PermitRelease>> {
   const { permits } = count.client;

@@ -8,7 +8,7 @@ import {
   type ValkeyGlideClusterClient,
 } from "./client.js";
 
-/** GLIDE does not report when the server confirms, so this code asks GLIDE: soon at first, then after longer pauses. */
+/** GLIDE does not report that a subscription was confirmed, so this code asks GLIDE again and again: soon at first, then after longer pauses. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 

@@ -321,7 +321,7 @@ export const luaSnippets: readonly Matter[] = [
     title: "texts that are cut",
     refusals: [
       "has no",
-      "makes only characters from 0 to 255",
+      "takes only numbers from 0 to 255 as characters",
       "takes no number in place of a text",
       "takes only whole numbers as positions",
       "can not unpack a text this long",
