@@ -80,7 +80,7 @@ const legend = [
   "| --- | --- |",
   "| E | While one side holds the lock, the other side's `tryLock` is refused and its `lock` waits. The waiter gets the lock as soon as it is released. Only a message can wake the waiter so early, because the lease lasts an hour. A spin lock polls instead. For a semaphore, all permits are taken first; a latch stays closed until it is counted down. |",
   "| Q | Both sides report the same hold count (also after a re-entry), TTL, `isLocked` and `isHeldByThread`. For semaphores and latches they report the same available and taken permits, the same leases, and the same values after one side sets, drains or deletes them. |",
-  "| F | `forceUnlock` from the other side frees the lock. The holder learns of it at its release, unless it is a JVM and Redisson reports nothing for this kind of lock. |",
+  "| F | `forceUnlock` from the other side frees the lock. The holder learns of this at its release, unless the holder is a JVM and Redisson reports nothing for this kind of lock. |",
   "| W | A hold without a lease outlives its first TTL while its process lives; after SIGKILL of the process the waiter gets the lock. The same is true for permits that holdfast's watchdog renews. |",
   "| O | Three waiters of each side wait in one queue and are served in the order of their arrival, each with a hold count of 1; a waiter that gives up leaves nothing behind. |",
   "| N | The same as E with braces in names, paired or not, and with names beyond ASCII. |",
@@ -89,7 +89,7 @@ const legend = [
   "| C | Permits that are added, a total that is raised, and the deletion of a latch wake the other side. A debt of permits (a negative number of available permits) does no harm. |",
   "| I | The other side can release permits by their ids, which Redis stores as 16 bytes: one by one, or, from 3.41, several ids at once, either all of them or none. |",
   "| L | When the lease of a permit ends, the other side gets the permit without a message. Both sides refuse the old id. |",
-  "| S | Two JVMs of four threads and two Node processes of eight tasks increment a counter for 20 s under one lock: each reads the counter and writes it back. No increment is lost, no token repeats or falls, and no reader sees the counter change. With a semaphore of three permits, of which some calls take two, never more than three are in use, and all are available at the end. |",
+  "| S | Two JVMs of four threads and two Node processes of eight tasks increment a counter for 20 s under one lock: each reads the counter and writes it back. No increment is lost, no token repeats or falls, and no reader sees the counter change. With a semaphore of three permits, where some calls take two, at most three permits are in use at once, and all three are available at the end. |",
   "| K | The same as E in a cluster of six servers, with names in several slots and with sharded messages. |",
 ];
 

@@ -126,7 +126,7 @@ export function serversPage(records) {
       return `| ${[suite, ...cells].join(" | ")} |`;
     }),
     "",
-    "The numbers refer to the list at the end of this page, which has the tests that the release can not pass.",
+    "The numbers refer to the list at the end of this page, which names the tests that a release can not pass.",
     "",
     "## Clients and topologies",
     "",

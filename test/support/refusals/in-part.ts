@@ -1,7 +1,7 @@
 import type { ScriptName } from "../all-scripts.js";
 
 const NEXT_WAITER =
-  "The lock is freed, or the place in the queue is given up. Only the lock is not given to the next waiter: the waiters ask again every 1.5 s.";
+  "The lock is freed, or the place in the queue is given up. But the lock is not given to the next waiter: the waiters ask again every 1.5 s.";
 const SAVING =
   "A call that fails neither takes nor gives back a permit. It loses the permits that were saved up for it; if `SET` is refused, saving up may begin again at once.";
 const PERMIT_QUEUE =
@@ -14,7 +14,7 @@ export const inPart: Readonly<Partial<Record<ScriptName, string>>> = {
   "lock-release":
     "The lock is freed, but not given to the next waiting client; or a client without waiters stays in the queue, and later releases skip it. Waiters ask again when the TTL that they saw has passed, or after `safetyPeriodMs`.",
   "lock-keep":
-    "The field of the kept lock is written, but the holder's field is not removed. Both end when the kept lock ends.",
+    "The field of the kept lock is written, but the holder's field is not removed. Both fields end with the kept lock.",
   "fair-acquire":
     "The lock is not taken; or it stays taken until its TTL is over, and the caller keeps its place in the queue. A place without a waiter is dropped a few seconds after it has become the first. Other waiters may be given a free lock, and dead waiters may be dropped.",
   "fair-release": NEXT_WAITER,

@@ -3,7 +3,7 @@ import { type Cell, scriptNames } from "./world.js";
 
 const HEAD = `# What a refused command leaves
 
-If Redis refuses a command in the middle of a script, it does not undo the commands before it. A command is refused if the user lacks a [right](../guide/servers.md#the-rights-that-are-needed), or if
+If Redis refuses a command in the middle of a script, the effects of the script's earlier commands remain. A command is refused if the user lacks a [right](../guide/servers.md#the-rights-that-are-needed), or if
 the command was renamed. The following is true after every refused command, even if the call is repeated:
 
 - no key that should have a TTL is left without one;
