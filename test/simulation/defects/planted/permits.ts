@@ -228,7 +228,7 @@ export const permitDefects: readonly Defect[] = [
   },
   {
     name: "saved-for-ever",
-    promise: "Permits that were saved up for a dead waiter go to the others.",
+    promise: "Permits that were saved up for a dead waiter go to the other waiters.",
     shows: "A waiter for several permits has some saved up, and its process is killed.",
     kinds: BOTH,
     edits: [

@@ -194,7 +194,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "second-told-first",
-    promise: "The first client of a queue is told before the second.",
+    promise: "The first client of a queue gets its message before the second.",
     shows: "A release leaves the lock to the fastest, and two clients wait.",
     kinds: KINDS,
     edits: [
@@ -207,7 +207,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "next-not-told",
-    promise: "The second client of a queue is told when the lock was given to the first.",
+    promise: "The second client of a queue gets a message when the lock is given to the first.",
     shows: "The client that was given the lock does not take it: the second asks when that has run out.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(second, "next")', replace: "second = nil" }],

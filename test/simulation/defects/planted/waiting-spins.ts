@@ -37,7 +37,7 @@ export const waitingSpinDefects: readonly Defect[] = [
   },
   {
     name: "next-of-a-claimant-not-told",
-    promise: "The first waiting client is told when the lock was given to a polling client.",
+    promise: "The first waiting client gets a message when the lock is given to a polling client.",
     shows: "The spin lock that was given the lock dies, or gives up.",
     kinds: KINDS,
     edits: [{ file: RELEASE, find: 'tell(first, "next")', replace: "first = nil" }],
