@@ -111,7 +111,7 @@ export async function runOnce<T>(
   return lock.using(job.lockOptions, run);
 }
 
-/** If the release fails, `using` reports a lost lease, and the lock ends sooner or later than requested. */
+/** If the release fails, `using` reports a lost lease, and the lock ends earlier or later than requested. */
 async function keepOn(lease: Lease, ms: number): Promise<void> {
   if (ms > 0) await lease.unlock({ keepForMs: Math.ceil(ms) }).catch(() => undefined);
 }
