@@ -170,7 +170,7 @@ function permitHolder(
   // A report has only the first digits of an id, so ids with equal first digits are left out.
   const permitIds = ids.flatMap((start) => (out.get(start)?.length === 1 ? (out.get(start) ?? []) : []));
   const isLeased = kind === "permit-expirable-semaphore";
-  // A client of an older version, or one that has taken many permits at once, does not report all ids.
+  // A client of an older version does not report ids, and a client that has taken many permits at once does not report all of them.
   const isKnown = isLeased && isWhole && ids.length === count;
   if (isKnown && permitIds.length === 0) return undefined;
   return {

@@ -41,7 +41,7 @@ export interface RunOnceOptions extends BusyOptions {
 export type Once<T> =
   | { readonly ran: true; readonly value: T }
   /**
-   * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire was begun before; `late`: it is older than
+   * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire has already begun; `late`: it is older than
    * `rememberMs`, so its start may be forgotten.
    */
   | { readonly ran: false; readonly because: "busy" | "done" | "late"; readonly value?: undefined };
