@@ -119,7 +119,7 @@ class HoldsByHolder {
     }
   }
 
-  /** A lock that was handed on inside its client may still have the previous holder in Redis. */
+  /** If one call of a client has handed the lock to another call of the client, Redis may still store the previous holder. */
   of(holder: string): ToldHold | undefined {
     const mode = holder.endsWith(WRITE_ENDING) ? WRITE_ENDING : "";
     return this.#exact.get(holder) ?? this.#handedOn.get(clientIdIn(holder) + mode) ?? undefined;
@@ -150,8 +150,8 @@ function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
     const start = id.slice(0, ID_DIGITS);
     out.set(start, [...(out.get(start) ?? []), id]);
   }
-  // The fleet lists the clients heard from last first. The holders begin with the client heard from longest ago, because its permits may
-  // have leaked.
+  // The fleet begins with the client that reported last. The holders begin with the client that reported longest ago, because its permits
+  // may have leaked.
   const holds = [...fleet.told(key).holds].sort((a, b) => b.client.lastSeenMs - a.client.lastSeenMs);
   return holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }
@@ -170,7 +170,7 @@ function permitHolder(
   // A report has only the first digits of an id, so ids with equal first digits are left out.
   const permitIds = ids.flatMap((start) => (out.get(start)?.length === 1 ? (out.get(start) ?? []) : []));
   const isLeased = kind === "permit-expirable-semaphore";
-  // A client that is older, or has taken many permits at once, does not report all ids.
+  // A client of an older version does not report ids, and a client that has taken many permits at once does not report all of them.
   const isKnown = isLeased && isWhole && ids.length === count;
   if (isKnown && permitIds.length === 0) return undefined;
   return {
@@ -187,8 +187,9 @@ function permitHolder(
 }
 
 /**
- * If a client's waiters are in the queue, its longest waits belong to them. For a lock without a fair queue a client has one place, even if
- * many of its calls wait. For permits it has one place for each number of permits that its calls want.
+ * If the queue has entries of a client, the longest waits that the client reports belong to these entries. In a queue that is not fair, a
+ * client has one entry, even if many of its calls wait. In the queue of a semaphore, it has one entry for each number of permits that its
+ * calls want.
  */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);

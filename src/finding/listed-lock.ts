@@ -65,8 +65,8 @@ export interface ListedLock {
   /** The name that this client would use: the key, without the prefix if a `nameMapper` only puts a prefix before each name. */
   readonly name: string;
   /**
-   * For a lock the kind that `inspect` returns, otherwise the kind that events name. If only its channel is known, a semaphore is a
-   * `semaphore`, even if its permits have leases.
+   * For a lock, the kind that `inspect` returns; otherwise, the kind that events name. If only the channel of a semaphore is known, the
+   * kind is `semaphore`, even if the permits have leases.
    */
   readonly kind: StoredLockKind | "semaphore" | "permit-expirable-semaphore" | "count-down-latch";
   /** Milliseconds until it expires; -1 when its key has no TTL, -2 when the key is absent. */

@@ -49,7 +49,7 @@ export async function lookAtMany(
 }
 
 /**
- * Sends one command, and further commands for the keys for which its answer had no room. If the server refuses, each key is sent by itself:
+ * Sends one command, and further commands for the keys that did not fit into its answer. If the server refuses, each key is sent by itself:
  * one key of another user, or a moving slot, fails the whole command.
  * @param withClients false if the user may not access the key of the waiting clients: the lock is then read without that key
  */

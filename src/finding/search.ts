@@ -145,7 +145,7 @@ class Search {
     });
   }
 
-  /** The names `a` and `{a}` share a queue: if both locks are free, or only one is held, one of them is listed. */
+  /** The names `a` and `{a}` share a queue: if both locks are free, or only one is held, only one is listed. */
   #isOfItsTwin(key: string, records: ReadonlyMap<string, FoundRecord>): boolean {
     const { type, queue, waitingClients } = records.get(key) ?? FREE;
     const isWaitedFor = queue.length > 0 || waitingClients.length > 0;

@@ -23,7 +23,7 @@ function prefixOf(nameMapper: (name: string) => string): string | undefined {
   return first === second ? first : undefined;
 }
 
-/** A mapper may reject a name that no program of its user has asked for. */
+/** A mapper may reject a name that the user's programs never use. */
 function attempt(nameMapper: (name: string) => string, name: string): string | undefined {
   try {
     const key: unknown = nameMapper(name);

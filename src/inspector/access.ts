@@ -56,10 +56,10 @@ export interface PageOrigin {
 }
 
 /**
- * Whether a request that changes something comes from the page itself. On https and localhost, browsers name the relation of the sending
- * page in `Sec-Fetch-Site`. Elsewhere `Origin` must be the page's origin. If a request has both headers, both are checked. But a proxy may
- * have rewritten `Host`, so a different `Origin` is refused only if the option `origin` names the right one. Current browsers send at least
- * one of the headers: a request without them needs a token.
+ * Whether a request that changes something comes from the page itself. On https and localhost, browsers send `Sec-Fetch-Site`, which must
+ * be `same-origin`. Elsewhere `Origin` must be the page's origin. If a request has both headers, both are checked. But a proxy may have
+ * rewritten `Host`, so a different `Origin` is refused only if the option `origin` names the right one. Current browsers send at least one
+ * of the headers: a request without them needs a token.
  */
 export function isOfPage(headers: Headers, page: PageOrigin, { byToken }: Admitted): boolean {
   const site = headers.get("sec-fetch-site");

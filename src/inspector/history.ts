@@ -53,7 +53,7 @@ export class History {
     return ended;
   }
 
-  /** Drops entries from before a pause between looks: they would appear in a later point than their own. */
+  /** Drops the numbers from before a pause between looks, because they would appear in a later point than their own. */
   #end(number: number): Point | undefined {
     const { number: begun = number, ...sum } = this.#open ?? {};
     if (begun === number) return undefined;

@@ -52,7 +52,10 @@ export function inspector(holdfast: Holdfast, options: InspectorOptions): Inspec
   };
 }
 
-/** Whether the request is for a path below the page's path. This shows only if the framework removes the path of the mount from `url`. */
+/**
+ * Whether the request is for a path below the page's path. holdfast can tell only if the framework removes the path of the mount from
+ * `url`.
+ */
 function isBelow({ url = "/", ...request }: IncomingMessage & { readonly originalUrl?: string }): boolean {
   const isMounted = request.originalUrl !== undefined && request.originalUrl !== url;
   return isMounted && !/^\/?(?:\?|$)/.test(url);

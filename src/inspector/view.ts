@@ -117,7 +117,7 @@ function ageOf({ holders }: LockRow): number {
   return holders.reduce((oldest, { sinceMs }) => Math.max(oldest, sinceMs ?? -1), -1);
 }
 
-/** Clients that are gone come first, the latest of them at the top. */
+/** Clients that are gone come first, the most recently seen at the top. */
 function goneFirst(one: ClientRow, other: ClientRow): number {
   const rank = ({ state }: ClientRow) => (state === "gone" ? 0 : 1);
   const ageMs = ({ state, lastSeenMs }: ClientRow) => (state === "gone" ? lastSeenMs : 0);

@@ -47,7 +47,7 @@ export class HoldfastInstrumentation implements Disposable {
   }
 
   /**
-   * Begins to listen. Of earlier calls and holds, only the ends of holds are counted. Calling it twice is safe.
+   * Begins to listen. Of calls and holds that have already begun, only the ends of holds are counted. Calling it twice is safe.
    * @example instrumentation.enable();
    */
   enable(): this {

@@ -11,7 +11,7 @@ import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-fo
 /** The client's holds and waits. */
 interface Look {
   readonly nowMs: number;
-  /** Younger holds are not reported: most locks are held for less. */
+  /** Younger holds are not reported: most locks are held for less time. */
   readonly leastAgeMs: number;
   readonly redact: (key: string) => string;
 }
@@ -46,7 +46,9 @@ export function activityOf(client: Client, look: Look, acquired: number, counted
   };
 }
 
-/** The client lists its stays in the order in which their calls began, so the first stays are the oldest, apart from stays that waited. */
+/**
+ * The client lists its held locks in the order in which their calls began, so the first are the oldest, except where a call had to wait.
+ */
 function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const found = new Longest<HeldNow>();
   const at = now(client.clock);
@@ -112,7 +114,7 @@ function takenNow({ key, kind, permits, sinceMs }: Taken, { redact }: Look): Hel
 
 function waitsOf(client: Client, { nowMs, leastAgeMs, redact }: Look): Longest<WaitsNow> {
   const found = new Longest<WaitsNow>();
-  // A call for locks of several clients is twice in the list of the first of these clients; the set counts it once.
+  // If a call wants locks of several clients, the first of these clients lists the call twice; the set counts it once.
   for (const { waitsFor, waitedMs, note } of new Set(client.waiting())) {
     if (waitsFor === undefined || waitedMs < leastAgeMs) continue;
     for (const of of toList(waitsFor)) {

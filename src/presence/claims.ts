@@ -47,7 +47,7 @@ export interface PresentWait {
   readonly note: string | null;
 }
 
-/** The results of calls for one lock or semaphore between the last two beats of a client, without calls that acquired it at once. */
+/** The results of calls for one lock or semaphore between the last two beats of a client, except calls that acquired it at once. */
 export interface PresentStats {
   readonly key: string;
   readonly kind: string;

@@ -38,10 +38,10 @@ export interface Fleet {
   /** When the last report was read, in milliseconds since the Unix epoch on the server's clock. */
   readonly atMs: number;
   readonly group: string;
-  /** The clients heard from longest ago come first. */
+  /** The clients that reported longest ago come first. */
   readonly clients: readonly ClientPresence[];
   /**
-   * Whether something was left out. Limits: the 10,000 clients heard from last, and 32 MiB of their reports, the latest first. Beyond 32
+   * Whether something was left out. Limits: the 10,000 clients that reported last, and 32 MiB of their reports, the latest first. Beyond 32
    * MiB a client has only `id`, `state`, `lastSeenMs` and `everyMs`.
    */
   readonly truncated: boolean;
@@ -79,8 +79,8 @@ export async function fleetOf(client: Client, options: FleetOptions, known: Know
 }
 
 /**
- * As {@link fleetOf}, but page by page; the clients heard from last come first. Keeps only the ids and the first few megabytes of the texts
- * in memory.
+ * As {@link fleetOf}, but page by page, from the client that reported last. Keeps only the ids and the first few megabytes of the texts in
+ * memory.
  */
 export async function* readFleet(
   client: Client,
@@ -126,7 +126,7 @@ class FleetReader {
     try {
       const ids = await this.#allIds(waiter);
       let left = MOST_CALLS;
-      // If not all texts can be read, the clients heard from last are described.
+      // If not all texts can be read, the clients that reported last are described.
       while (ids.length > 0 && left > 0) {
         const page = ids.slice(-PAGE).reverse();
         const { told } = await this.#ask(waiter, page, 0);
@@ -141,7 +141,7 @@ class FleetReader {
     }
   }
 
-  /** The ids of the group; the clients heard from longest ago come first. */
+  /** The ids of the group; the clients that reported longest ago come first. */
   async #allIds(waiter: Waiter): Promise<string[]> {
     const ids: string[] = [];
     for (let calls = 0; !this.#hasAllIds && calls < MOST_CALLS; calls += 1) {
@@ -168,7 +168,7 @@ class FleetReader {
     };
     const subject = { name: group, kind: "fleet" };
     try {
-      // `exchange` sends a command even for a waiter that was cancelled before.
+      // `exchange` sends a command even for a waiter that is already cancelled.
       if (waiter.cancelled) throw waiter.reason;
       const asking = commands.exchange(presenceList, presenceClientsKey(group), () => input, waiter);
       const answer = await waiter.unlessCancelled(asking);
@@ -180,7 +180,7 @@ class FleetReader {
     }
   }
 
-  /** If a group has too many clients, skips those heard from longest ago. @returns whether the first ids are left out */
+  /** If a group has too many clients, skips those that reported longest ago. @returns whether the first ids are left out */
   #passesOver({ entries }: ListAnswer): boolean {
     if (entries <= MOST_CLIENTS) return false;
     this.truncated = true;

@@ -18,11 +18,11 @@ export const ID_DIGITS = 16;
 /** How many ids a report has for the permits of one hold. */
 export const MOST_IDS = 64;
 
-/** A stay in a lock, or permits that one call has taken. */
+/** A held lock, or permits that one call has taken. */
 export interface HeldNow {
   readonly key: string;
   readonly kind: string;
-  /** The number of the stay; 0 for permits. */
+  /** The thread id in the holder; 0 for permits. */
   readonly threadId: number;
   /** The hold count, or the number of permits. */
   readonly count: number;

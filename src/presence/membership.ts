@@ -41,7 +41,7 @@ export class Membership {
     }
   };
 
-  /** For example if the package was removed while the process runs. */
+  /** Loading fails, for example, if the package was removed while the process runs. */
   #failed(error: unknown): void {
     const { commands, id: clientId } = this.#client;
     const { group } = this.#settings;

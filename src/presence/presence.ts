@@ -25,7 +25,7 @@ const JITTER_SHARE = 0.2;
  */
 const TRY_SHARE = 0.5;
 
-/** One beat's report, with the counts since the beat before. */
+/** One beat's report, with the counts since the previous beat. */
 interface ToldBeat {
   readonly live: LiveText;
   readonly acquired: number;
@@ -44,7 +44,7 @@ export class Presence {
   readonly #bornMs: number;
   /** The pause before the next beat, unless the answer to this beat sets another pause. */
   #everyMs: number;
-  /** When the latest try began, and how long the group counts the client as alive by the latest answer; on the monotonic clock. */
+  /** When the latest try began, and until when the group counts the client as alive by the latest answer; both on the monotonic clock. */
   #triedMs = 0;
   #believedMs = 0;
   /** Whether Redis has at least once had a higher beat number than this client. */
@@ -76,7 +76,7 @@ export class Presence {
     client.inBackground(() => client.commands.exchange(presenceLeave, key, () => teller));
   }
 
-  /** No more reports, so nothing needs to be counted. */
+  /** There will be no more reports, so nothing needs to be counted. */
   #end(): void {
     this.#isOver = true;
     this.#client.tally = undefined;

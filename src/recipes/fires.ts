@@ -41,7 +41,7 @@ export function fireOf(
   duration("rememberMs", rememberMs, 1);
   if (gridMs % GRID_MS !== 0)
     throw new RangeError(`gridMs must be whole seconds in milliseconds, as 60_000, got ${gridMs}`);
-  // Rounding makes a fire up to this much older, and a fire older than `rememberMs` is not run.
+  // Rounding makes a fire up to `gridMs` older, and a fire older than `rememberMs` is not run.
   if (gridMs > rememberMs)
     throw new RangeError(`gridMs must be at most rememberMs, got ${gridMs} and ${rememberMs}`);
   const ms = Number(fireTime);

@@ -44,9 +44,9 @@ const PASSING: readonly string[] = [
 ];
 
 /**
- * Stands for leader again and again: one process at a time has the office, and runs the body for a term. A body that returns resigns, and
- * other processes go first. A successor learns of a resignation by a message, and of a crash within `ttlMs`. Ends when `signal` aborts or
- * the client begins to close, after the running body.
+ * Stands for leader again and again: one process at a time has the office, and runs the body for a term. When the body returns, its process
+ * resigns, and other processes go first. A successor learns of a resignation by a message, and of a crash within `ttlMs`. Ends when
+ * `signal` aborts or the client begins to close, after the running body.
  *
  * @example
  * await leader(holdfast, { name: "scheduler", signal }, async (term) => {

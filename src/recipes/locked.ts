@@ -12,7 +12,7 @@ type Names = string | readonly string[];
 // biome-ignore lint/suspicious/noExplicitAny: the parameters of a method are those of the class that is decorated.
 type Method = (...args: any[]) => Promise<unknown>;
 
-/** A decorator of methods: a standard one, and one of TypeScript's `experimentalDecorators`. */
+/** A decorator of methods, both standard and for TypeScript's `experimentalDecorators`. */
 export interface LockedMethod {
   <M extends Method>(method: M, context: ClassMethodDecoratorContext): M;
   <M extends Method>(

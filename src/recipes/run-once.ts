@@ -41,7 +41,7 @@ export interface RunOnceOptions extends BusyOptions {
 export type Once<T> =
   | { readonly ran: true; readonly value: T }
   /**
-   * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire was begun before; `late`: it is older than
+   * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire has already begun; `late`: it is older than
    * `rememberMs`, so its start may be forgotten.
    */
   | { readonly ran: false; readonly because: "busy" | "done" | "late"; readonly value?: undefined };
@@ -111,7 +111,7 @@ export async function runOnce<T>(
   return lock.using(job.lockOptions, run);
 }
 
-/** If the release fails, `using` reports a lost lease, and the lock ends sooner or later than requested. */
+/** If the release fails, `using` reports a lost lease, and the lock ends earlier or later than requested. */
 async function keepOn(lease: Lease, ms: number): Promise<void> {
   if (ms > 0) await lease.unlock({ keepForMs: Math.ceil(ms) }).catch(() => undefined);
 }

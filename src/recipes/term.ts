@@ -50,7 +50,7 @@ export async function runTerm(
   }
 }
 
-/** Whether a body has only stopped, with an error of the kinds that functions throw when their signal aborts. */
+/** Whether a body has failed only because its signal has aborted. */
 export function comesOf(error: unknown, signal: AbortSignal): boolean {
   const reason = reasonOf(signal);
   if (error === reason || (error as { readonly cause?: unknown } | null)?.cause === reason) return true;

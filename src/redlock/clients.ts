@@ -13,7 +13,7 @@ export type RedlockClient =
   | Driver
   | Holdfast;
 
-/** A client of the program, as far as it can be ended. */
+/** The methods that end a client of the program, or report its end. */
 interface EndingClient {
   quit?(): Promise<unknown>;
   close?(): Promise<unknown>;

@@ -47,7 +47,7 @@ export class ExecutionError extends Error {
 /** The error of the methods of redlock 4 and of its locks. Its cause is the ExecutionError with the votes. */
 export class LockError extends Error {
   override readonly name = "LockError";
-  /** 1 for a resource that was requested, 0 for any other; undefined for a release. */
+  /** 0 if the lock to extend had expired, otherwise 1; undefined for a release. */
   readonly attempts: number | undefined;
 
   constructor(message = "Failed to lock the resource.", attempts?: number, options?: ErrorOptions) {

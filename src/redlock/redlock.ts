@@ -77,7 +77,7 @@ export class Redlock extends EventEmitter {
   }
 
   /**
-   * Unlocks. A lock that had already ended emits an event `error`; with `strictRelease`, the call rejects with an ExecutionError, as
+   * Unlocks. An event `error` reports a lock that had already ended; with `strictRelease`, the call rejects with an ExecutionError, as
    * redlock always does.
    *
    * @throws ExecutionError when too few clients have answered: the lock then ends by itself

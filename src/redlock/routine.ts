@@ -20,7 +20,7 @@ export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | un
 }
 
 /**
- * A signal that aborts when the first lease is lost. It never aborts after `end`.
+ * A signal that aborts as soon as one of the leases is lost. It never aborts after `end`.
  *
  * @param lost makes the error of the signal from the reason of a lease
  */

@@ -2,11 +2,11 @@ import { duration } from "../checks.js";
 
 /** The settings of a Redlock, which a single call can override. As in redlock 5, a value that is not a number counts as missing. */
 export interface Settings {
-  /** A lock counts as ended early, by this share of its duration. Default: 0.01. */
+  /** How much earlier a lock counts as ended, as a share of its duration. Default: 0.01. */
   readonly driftFactor: number;
   /**
-   * A call waits for this many pauses of `retryDelay`, and sleeps until a message says that the lock is free. -1: for ever; 0: not at all.
-   * Default: 10.
+   * A call waits for at most this many pauses of `retryDelay`, and tries again when a message says that the lock is free. -1: for ever; 0:
+   * not at all. Default: 10.
    */
   readonly retryCount: number;
   /**

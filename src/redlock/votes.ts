@@ -46,7 +46,7 @@ export class Votes {
     return this.#for.size >= this.#quorum;
   }
 
-  /** Whether the only votes against are from clients that no longer have the lock. */
+  /** Whether a majority of the clients voted for, or no longer has the lock. */
   get areOver(): boolean {
     return this.#for.size + this.errors.filter(isOver).length >= this.#quorum;
   }

@@ -6,7 +6,7 @@ import type { Output, OutputOptions } from "./output.js";
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
-  /** Is read while holdfast waits for a key or a typed line; undefined if there is no terminal. */
+  /** What holdfast reads while it waits for a key or a typed line; undefined if there is no terminal. */
   readonly input: Input | undefined;
 }
 

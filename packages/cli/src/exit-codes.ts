@@ -1,4 +1,4 @@
-/** The meanings of exit codes. From 64 on they follow sysexits.h, like flock(1). */
+/** The meanings of exit codes. From 64 on they follow sysexits.h, as those of flock(1) do. */
 export const exitCodes = {
   ok: 0,
   /**

@@ -20,8 +20,8 @@ export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fir
   /** The name of the job. Default: `<class>.<method>`. */
   readonly name?: string;
   /**
-   * In milliseconds; each scheduled time must be a multiple of it: 60 000 for a schedule of minutes. Nest does not pass the scheduled time
-   * to the method, so the time of the call is rounded down.
+   * In milliseconds; each scheduled time must be a multiple of `gridMs`: 60 000 for a schedule of minutes. Nest does not pass the scheduled
+   * time to the method, so the time of the call is rounded down.
    */
   readonly gridMs: number;
   readonly client?: string;
@@ -39,7 +39,7 @@ type MethodDecorating<Args extends readonly unknown[], Options> = <M extends Dec
     Skipping<Options, Awaited<ReturnType<M>>>,
 ) => TypedPropertyDescriptor<M>;
 
-// A condition on the method's own type would lose its type parameters.
+// A condition on the type of the method itself would lose the method's type parameters.
 type FittingArguments<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
   ? unknown
   : { readonly "the key function takes other arguments than the method": Args };

@@ -9,7 +9,7 @@ export type Steps = readonly number[];
 /** Remembers for each contended lock how many calls waited: one step for each point that the server sends. */
 export class Contention {
   #past = new Map<string, number[]>();
-  /** The most calls that waited since the latest point. */
+  /** The largest number of calls that waited at once since the latest point. */
   #now = new Map<string, number>();
 
   restart(history: readonly Point[], locks: readonly LockRow[]): ReadonlyMap<string, Steps> {

@@ -12,7 +12,7 @@ import { usePage, useWords } from "./page-context.js";
 import { rowOf, useRovingFocus } from "./roving-focus.js";
 import { Age, Ticking } from "./ticking.js";
 
-/** The clients with presence: first those that are gone, and among them first the one that was seen last. */
+/** The clients with presence. Clients that are gone come first, the most recently seen at the top. */
 export function ClientsScreen({ view }: { readonly view: View }) {
   const words = useWords();
   const [open, setOpen] = useState<string>();

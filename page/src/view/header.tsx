@@ -79,7 +79,7 @@ function Status({ view: { connection, away } }: { readonly view: View }) {
   );
 }
 
-/** A problem that makes everything on the page old. */
+/** A problem that makes everything on the page out of date. */
 export function Banner({ view, retry }: { readonly view: View; retry(): void }) {
   const words = useWords();
   const { connection, away, atMs, toldMs } = view;
@@ -114,7 +114,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   );
 }
 
-/** A bar at the bottom of the window. A property of the style has its height, so that everything else ends above the bar. */
+/** A bar at the bottom of the window. The CSS property `--banner` is its height, so that everything else ends above the bar. */
 function Bar({ children }: { readonly children: ComponentChildren }) {
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

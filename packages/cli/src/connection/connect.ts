@@ -9,7 +9,8 @@ import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
 /**
- * Closing the client may take this long. If servers do not answer, releasing its locks takes longer, and holdfast does not wait for that.
+ * Closing the client may take this long. If servers do not answer, the client takes longer to release its locks, and holdfast does not wait
+ * for that.
  */
 const CLOSE_WITHIN_MS = 250;
 

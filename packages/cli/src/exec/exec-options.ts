@@ -90,7 +90,7 @@ const DEFAULT_KILL_AFTER_MS = 10_000;
 const KILL_AFTER_SHARE = 1 / 3;
 const LAST_SHARE = 0.05;
 const SHORTEST_LAST_MS = 250;
-/** If a fixed lease is longer than this, 5 % of this length are used, because 5 % of the lease could be hours. */
+/** If a fixed lease is longer than this, `lastMs` is 5 % of this length, because 5 % of the lease could be hours. */
 const LONGEST_MEASURE_MS = 30_000;
 const LONGEST_NOTE = 200;
 const REPORT_EVERY_MS = 10_000;

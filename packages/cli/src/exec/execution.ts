@@ -77,7 +77,7 @@ export class Execution {
     const { command, ttlMs } = this.#settings;
     const { group } = this.#connection;
     const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
-    // Sets the watchdog of the client, because the watchdog of a single call is rounded.
+    // Set for the whole client, because holdfast would round the `watchdogMs` of a single call.
     const options = { watchdogMs: ttlMs, presence };
     const connection = await connect(this.#connection, options, this.#signals.ended);
     try {

@@ -114,7 +114,7 @@ export class Guard {
     this.#news.lingering(this.#guarded.living());
   }
 
-  /** Sends SIGKILL after `killAfterMs`, or earlier if it was due earlier already. @returns the milliseconds until then */
+  /** Sends SIGKILL after `killAfterMs`, or earlier if an earlier time was already set. @returns the milliseconds until then */
   killLater(): number {
     const nowMs = this.#clock.monotonicMs();
     this.#killAtMs = Math.min(this.#killAtMs, nowMs + this.#terms.killAfterMs);

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * The ids of the living processes of a group. An ended process whose parent has not waited for it is not alive. Without /proc, the id of
- * the group stands for all its processes.
+ * The ids of the living processes of a group. An ended process does not count as living, even if its parent has not waited for it yet.
+ * Without /proc, the id of the group stands for all its processes.
  */
 export function livingMembers(group: number): readonly number[] {
   const found = send(0, -group);

@@ -13,9 +13,9 @@ import { watchTable } from "./live-table.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
-/** The pause between two looks of `--stale`: a watchdog of 30 s raises the TTL at least once in it. */
+/** The pause between two looks of `--stale`: in this time, a watchdog of 30 s raises the TTL at least once. */
 const APART_MS = 11_500;
-/** The most looks: a watchdog of three minutes raises the TTL at least once while they last. */
+/** The largest number of looks: while they last, a watchdog of three minutes raises the TTL at least once. */
 const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */
@@ -74,7 +74,7 @@ async function listOnce({ output }: Context, search: ListSearch): Promise<void> 
     output.say(
       "looking again after 11 s, or after a third of the lease of a lock whose holders are gone: by then, a live client has renewed its lock",
     );
-  // Takes no signal, because Ctrl-C ends the process.
+  // No signal is needed to end the looks, because Ctrl-C ends the process.
   const seen = await look(search);
   const selection = select(seen.locks, settings);
   if (output.isJson) for (const lock of selection.locks) output.json(lock);

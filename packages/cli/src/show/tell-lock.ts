@@ -128,7 +128,7 @@ function tellPermits(
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
-  // Clients in the queue listen too, so the number says something new only if it is larger than the number of clients in the queue.
+  // Clients in the queue listen too, so `listeners` says something new only if it is larger than the number of clients in the queue.
   const inQueue = waiting.filter(({ holder }) => holder !== null).length;
   const heard = listeners <= inQueue ? [] : [`${listen} for its release, or did within the last ten seconds`];
   const lines = alike(waiting).map(tellWaiters);

@@ -8,7 +8,7 @@ const ESC = "\u001b[";
  */
 const OPEN = `${ESC}?1049h${ESC}?25l${ESC}?7l`;
 const CLOSE = `${ESC}?7h${ESC}?25h${ESC}?1049l`;
-/** Terminals that know this sequence show all text up to its end at once. */
+/** Terminals that know these two sequences show all text between them at once. */
 const [BEGIN, END] = [`${ESC}?2026h`, `${ESC}?2026l`];
 
 const CTRL_C = "\u0003";

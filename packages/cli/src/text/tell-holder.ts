@@ -20,8 +20,8 @@ const UUID = /^([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-
 const KEPT_THREAD = ":0";
 
 /**
- * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. The line may
- * contain text of strangers, so it must be printed through `plain`.
+ * A holder as text for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. The
+ * line may contain text of strangers, so it must be printed through `plain`.
  */
 export function tellHolder({ holder, client }: Named, detail: Detail = "whole"): string {
   const text = holder ?? client?.id ?? "";

@@ -118,7 +118,7 @@ export function apart(all: readonly (readonly ClockSample[])[]): readonly Findin
   ];
 }
 
-/** By how many milliseconds the server's clock is ahead of the local clock, by the sample with the shortest round trip. */
+/** How many milliseconds the server's clock is ahead of the local clock, according to the sample with the shortest round trip. */
 function offsetOf(samples: readonly ClockSample[]): number | undefined {
   const [best] = [...samples].sort((a, b) => a.answeredMs - a.sentMs - (b.answeredMs - b.sentMs));
   return best && best.serverMs - best.wallMs;
