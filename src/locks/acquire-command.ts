@@ -59,7 +59,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
-  /** Sends the command. After that, it may reach Redis even if its caller gives up. */
+  /** Sends the command. From then on, it may reach Redis even if its caller gives up. */
   admitted(room: Room | undefined): void {
     this.#room = room;
     this.#wasSent = false;

@@ -1,6 +1,9 @@
 import type { ServerClock } from "./server-clocks.js";
 
-/** After another server's first answer, copies of earlier commands may arrive for at most this time, whatever the clocks say. */
+/**
+ * Once another server has the key, copies of earlier commands may arrive for at most this time after its first answer, whatever the clocks
+ * say.
+ */
 const LONGEST_WAY_MS = 60_000;
 
 /** A time on the clock of one server. Copies of a command that arrive after it change nothing. */

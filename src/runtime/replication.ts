@@ -116,8 +116,8 @@ export class Replication {
 }
 
 /**
- * How the scripts are encoded. Whether scripts may grant locks is decided again for each command, because no replica is asked any more once
- * a server has refused WAIT.
+ * How the scripts are encoded. Scripts may grant locks only if replicas are not asked. This is checked for each command: once a server has
+ * refused WAIT, no replica is asked any more.
  * @param publishes undefined while it is not known which messages are used
  */
 export function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {

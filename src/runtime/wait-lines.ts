@@ -84,8 +84,9 @@ export class WaitLines {
   }
 
   /**
-   * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has a
-   * newer report, that report stays: its question was sent after the release, but may have been answered before the release.
+   * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has got a
+   * new report since then, that report stays: the question that led to it was sent after the release, but may have been answered before the
+   * release.
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

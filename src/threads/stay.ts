@@ -63,8 +63,8 @@ export class Stay extends RenewedStay {
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
   /**
-   * The write stay beside which this read stay began. That stay lists this one in `#guests`; each wakes the calls that wait to re-enter the
-   * other.
+   * The write stay beside which this read stay began. That stay lists this one in `#guests`; each of the two wakes the calls that wait to
+   * re-enter the other.
    */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;

@@ -26,7 +26,7 @@ export abstract class Trust implements Expiring, Forgettable {
   readonly takenAt: Instant;
   protected readonly clock: Clock;
   readonly #alarms: ExpiryAlarms;
-  /** When the command was sent that brought the newest confirmation. */
+  /** The sending time of the command that brought the newest confirmation. */
   #confirmedAt: Instant;
   /** Answers to commands that were sent up to this time extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
