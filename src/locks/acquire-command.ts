@@ -107,7 +107,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * All calls may have given up while this command was under way. The client then left the queue, but the command may have put it back: the
+   * If all calls gave up while this command was under way, the client has left the queue, but the command may have put it back: so the
    * client leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {

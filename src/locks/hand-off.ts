@@ -13,7 +13,7 @@ const LEAST_TRUST_MS = 500;
 export class Heir {
   readonly #stay: Stay;
   readonly #wish: Wish;
-  /** The hold that it has taken over. */
+  /** The hold that the waiter has taken over. */
   hold: Hold | undefined;
 
   constructor(stay: Stay, wish: Wish) {

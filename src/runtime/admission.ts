@@ -24,7 +24,7 @@ export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
   /**
-   * Whether it is sent before the entrants that came earlier, because by waiting it would lose its hold or its place in a queue in Redis.
+   * Whether the entrant is sent before those that came earlier, because by waiting it would lose its hold or its place in a queue in Redis.
    */
   readonly goesFirst: boolean;
   /** The entrant may be sent: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */

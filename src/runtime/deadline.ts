@@ -20,8 +20,8 @@ export class Deadline {
   }
 
   /**
-   * The deadline for copies of the command once another server has the key. That server compares the deadline with its own clock, where it
-   * may be long past or far ahead. So the new deadline is at least one more term from now, and at most `LONGEST_WAY_MS`.
+   * The deadline for copies of the command once another server has the key. That server compares deadlines with its own clock, where this
+   * one may be long past or far ahead. So the new deadline is at least one more term from now, and at most `LONGEST_WAY_MS`.
    * @param nowMs the time on that clock
    */
   on(clock: ServerClock, nowMs: number): Deadline {

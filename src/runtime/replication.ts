@@ -23,7 +23,7 @@ export interface Replicated {
 export interface Span {
   /** How much time the command has left. */
   readonly leftMs: number;
-  /** The shortest lease that it sets. */
+  /** The shortest lease that the command sets. */
   readonly leaseMs: number;
   /** Whether the command waits for replicas at all. */
   readonly awaited: boolean;
@@ -33,7 +33,7 @@ export interface Span {
 
 /** The wait for replicas takes at most half of the time left, so that the answer comes before the command is given up. */
 const PARTS_OF_BOUND = 2;
-/** It also takes at most a quarter of the lease, so that enough of the lease is left. */
+/** The wait for replicas takes at most a quarter of the lease too, so that enough of the lease is left. */
 const PARTS_OF_LEASE = 4;
 
 /** Makes replicas acknowledge what commands write, as the client's options require. */

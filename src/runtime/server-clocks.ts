@@ -31,7 +31,7 @@ export class Server {
 /** A command as it was sent. */
 interface SentCommand {
   readonly command: { readonly key: string };
-  /** The server that had its key when it was sent. */
+  /** The server that had the command's key when the command was sent. */
   readonly server: Server | undefined;
   readonly sentAt: Instant;
   /** How many times the connection had been lost before the command was sent. */

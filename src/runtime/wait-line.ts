@@ -165,8 +165,7 @@ export class WaitLine implements LineHearer {
    */
   asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    // After this client has freed the lock, it leaves the lock to other clients for a time. If that time is over now, the reason to ask is
-    // this release.
+    // After its release, this client leaves the lock to others for a time: if that time is over, the release is the reason to ask.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);

@@ -17,7 +17,7 @@ const MOST_HEARD = 1_000;
 export class WaitLines {
   /** What a line uses. */
   readonly services: LineServices;
-  /** By the id of the thing that the line waits for. Empty lines are kept, because most new waiters join one of them. */
+  /** The lines, by the id of the thing that each waits for. Empty lines are kept, because most new waiters join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
   /** Whether a server knows all listeners of a channel. */

@@ -9,7 +9,7 @@ export interface Forgettable {
   readonly about: Subject;
   /** Milliseconds since the acquisition was sent. */
   readonly heldMs: number;
-  /** Whether it can be released without its lease object. */
+  /** Whether the hold can be released without its lease object. */
   readonly isReachable: boolean;
   /**
    * Its index among the young leases; "registered" after its lease has survived a collection; undefined if it has no lease, or has ended.

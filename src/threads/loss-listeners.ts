@@ -1,7 +1,7 @@
 import { environment, OfEnvironment, type Weak } from "../environment.js";
 import { events } from "../events.js";
 
-/** A client. Its leases have no alarms while `holdfast:lease:lost` has no subscriber. */
+/** A client, whose leases have no alarms while `holdfast:lease:lost` has no subscriber. */
 export interface Teller {
   tellEnds(): void;
 }

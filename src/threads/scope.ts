@@ -23,7 +23,7 @@ export class Scope {
   #body: Body | undefined;
   /** Bare holds taken in `asThread`; undefined before the first, because most scopes never have one. */
   #taken: Set<Hold> | undefined;
-  /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
+  /** The leases of the holds in `#taken`: the caller need not keep them, and while the body runs they are not abandoned. */
   #leases: Map<Hold, object> | undefined;
   #ended = false;
 

@@ -67,7 +67,7 @@ export abstract class Trust implements Expiring, Forgettable {
   /** The lock or semaphore and the holder, for messages and events. */
   abstract readonly about: Subject;
 
-  /** Whether it can be released without its lease object. */
+  /** Whether the hold can be released without its lease object. */
   abstract readonly isReachable: boolean;
 
   /** The error for the loss of the hold. @param heldMs milliseconds from the acquisition to the loss */
