@@ -68,7 +68,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   dismissed(_error?: UnavailableError): void {
-    // `takeTogether` asks `Admission` before it makes its commands, so they are never dismissed.
+    // `takeTogether` asks `Admission` before it makes its commands, so these commands are never dismissed.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {

@@ -271,8 +271,8 @@ export abstract class Attempt extends AcquireCommand {
       case "free":
         return undefined;
       case "held": {
-        // The client is closing: it has declared all holds of the stay lost, and frees this hold together with them or leaves it to its
-        // TTL.
+        // The client is closing: it has declared all holds of the stay lost, and frees this hold together with them or leaves this hold to
+        // its TTL.
         if (stay.loss?.reason === "closed") return undefined;
         if (command.shortfall !== undefined) return takeBack(lock, stay);
         const { token } = answer;

@@ -12,7 +12,8 @@ export interface Forgettable {
   /** Whether the hold can be released without its lease object. */
   readonly isReachable: boolean;
   /**
-   * Its index among the young leases; "registered" after its lease has survived a collection; undefined if it has no lease, or has ended.
+   * The index of its lease in `leases`; "registered" after the lease has survived a collection; undefined if the hold has no lease, or has
+   * ended.
    */
   cradle: number | "registered" | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */

@@ -32,7 +32,7 @@ function wrapSubscribe(): void {
   // The channel may already have a method from another copy of this module: an ES module and a CommonJS module can be loaded together.
   const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
   leaseLost.subscribe = (listener) => {
-    // At its first subscriber the channel changes its prototype, and so its original `subscribe`.
+    // The channel changes its prototype at its first subscriber, so the prototype's `subscribe` is read each time.
     const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
     subscribe.call(leaseLost, listener);
     for (const teller of tellers.current) teller.deref()?.tellEnds();

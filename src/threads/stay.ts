@@ -26,7 +26,7 @@ const NO_HOLDS: Hold[] = [];
 export interface Telling {
   /** Whether Redis has answered another waiting call, which asked after this call began, that the lock is taken. */
   hasTold(waiter: Waiter): boolean;
-  /** Lets a call without such an answer wait this long for one. @returns false if the call cannot wait */
+  /** Lets a call that has no answer yet wait this long for one. @returns false if the call cannot wait */
   waitOn(waiter: Waiter, ms: number): boolean;
 }
 
