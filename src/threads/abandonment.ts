@@ -12,8 +12,8 @@ export interface Forgettable {
   /** Whether the hold can be released without its lease object. */
   readonly isReachable: boolean;
   /**
-   * The index of its lease in `leases`; "registered" after the lease has survived a collection; undefined if the hold has no lease, or has
-   * ended.
+   * The index of the hold's lease in `leases`; "registered" after this lease has survived a collection; undefined if the hold has no lease,
+   * or has ended.
    */
   cradle: number | "registered" | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */
