@@ -59,7 +59,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
     return heldCount > 0 || wish.kin !== undefined || (isQueued && wish.attempts > 0);
   }
 
-  /** Sends the command. After that, it may reach Redis even if its caller gives up. */
+  /** Sends the command. From then on, it may reach Redis even if its caller gives up. */
   admitted(room: Room | undefined): void {
     this.#room = room;
     this.#wasSent = false;
@@ -68,7 +68,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   dismissed(_error?: UnavailableError): void {
-    // `takeTogether` asks `Admission` before it makes its commands, so they are never dismissed.
+    // `takeTogether` asks `Admission` before it makes its commands, so these commands are never dismissed.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
@@ -107,7 +107,7 @@ export class AcquireCommand implements GroupedRequest<AcquireItem, AcquireAnswer
   }
 
   /**
-   * All calls may have given up while this command was under way. The client then left the queue, but the command may have put it back: the
+   * If all calls gave up while this command was under way, the client has left the queue, but the command may have put it back: so the
    * client leaves again.
    */
   #standsBy(answer: AcquireAnswer, line: WaitLine): void {

@@ -302,7 +302,7 @@ export class Acquisition extends Attempt {
       stay.isBeginning = false;
       stay.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
-      // `undoCopies` also takes the field out of a fair lock's queue. If the lock was granted to the field, the next waiter gets it.
+      // `undoCopies` also takes the field out of a fair lock's queue. If the lock was granted to the field, the next waiter gets the lock.
       if (this.state !== "entered") undoCopies(lock, stay, isQueued);
       stay.settled();
     }

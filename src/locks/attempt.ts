@@ -219,7 +219,8 @@ export abstract class Attempt extends AcquireCommand {
     const { lock, stay } = this;
     const { threads, lines, clock } = lock.client;
     if (threads.excludedBy(stay, lock.otherId).every(({ live }) => live.length === 0)) return false;
-    // This also tells the calls behind this call and, if this call is part of a call for several locks, that call.
+    // This also tells the calls that wait behind this call. If this call is part of a call for several locks, the call for all of them is
+    // told too.
     lines.of(lock.id)?.answers.taken(clock.monotonicMs());
     this.waiter.told();
     return true;
@@ -270,8 +271,8 @@ export abstract class Attempt extends AcquireCommand {
       case "free":
         return undefined;
       case "held": {
-        // The client is closing: it has declared all holds of the stay lost, and frees this hold together with them or leaves it to its
-        // TTL.
+        // The client is closing: it has declared all holds of the stay lost, and frees this hold together with them or leaves this hold to
+        // its TTL.
         if (stay.loss?.reason === "closed") return undefined;
         if (command.shortfall !== undefined) return takeBack(lock, stay);
         const { token } = answer;

@@ -10,9 +10,9 @@ import type { Wish } from "./wish.js";
 export interface Claim {
   /** The owner of the lock that the call acquires. */
   readonly thread: Thread<Stay>;
-  /** The hold of a scope around the call that the call re-enters; undefined if the call begins a stay or names its thread. */
+  /** The hold that the call re-enters: it belongs to a scope around the call. Undefined if the call begins a stay or names its thread. */
   readonly outer: Hold | undefined;
-  /** The caller's write hold, if the call reads beside it; undefined for all other calls. */
+  /** The caller's write hold, if the call acquires the read lock beside it; undefined for all other calls. */
   readonly kin: Hold | undefined;
   readonly scope: Scope | undefined;
 }
@@ -54,7 +54,8 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Stay>, replaced:
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
-  // If the scope's thread has a stay in the lock that is not on this path, the stay excludes the call: the call gets another thread.
+  // If the scope's thread has a stay in the lock that belongs to no scope around the call, this stay excludes the call: the call gets
+  // another thread.
   const thread =
     scope === undefined || scope.thread.stayIn(lock.id) !== undefined ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };
@@ -94,8 +95,8 @@ function threadOf(lock: LockIdentity, threadId: number): Thread<Stay> {
 }
 
 /**
- * False while a hold outside the caller's path excludes the call, for example the hold of a concurrent body. The call waits until that hold
- * ends.
+ * False while a hold that belongs to no scope around the call excludes the call, for example the hold of a concurrent body. The call waits
+ * until that hold ends.
  * @param outer the hold on the path that the call enters
  * @param others the live holds of the stay and of the stays beside it
  * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError where the call would wait for ever

@@ -5,8 +5,8 @@ import { sendRelease } from "./lowering.js";
 import { reconcile } from "./reconciler.js";
 
 /**
- * For a call that has ended without a hold. A late copy of its acquisition may still take the lock in Redis: releases the lock in the
- * background.
+ * Releases the lock in the background after a call has ended without a hold: a late copy of its acquisition may still take the lock in
+ * Redis.
  * @param isRecorded whether the field may be in the queue of a fair lock
  */
 export function undoCopies(lock: LockIdentity, stay: Stay, isRecorded?: boolean): void {

@@ -32,7 +32,7 @@ export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found
   events.contended.publish(event);
 }
 
-/** For a call that has just begun to wait: publishes it as contended if other calls of its client are before it. */
+/** Publishes a call as contended when it has just begun to wait and other calls of its client are before it. */
 export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
   const { lock, wish } = part;
   if (behind === 0 || wish.isContended) return;
@@ -42,7 +42,7 @@ export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
   tellContended(part, { holder: seen?.holder ?? "", ttlMs, behind });
 }
 
-/** For a call that waits for its turn in a stay of its own thread: publishes it as contended, unless it waits only for a command. */
+/** Publishes a call as contended when it waits for its turn in a stay of its own thread, unless it waits only for a command. */
 export function tellTurn(part: Part, { stay, mayEnter }: StayTurn): void {
   const { isContended, waiter } = part.wish;
   const behind = stay.before(waiter);

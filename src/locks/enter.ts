@@ -30,7 +30,7 @@ export function enter(stay: Stay, wish: Wish, given: GivenHold, at?: Instant): H
  * Like {@link enter}, but for the answer `held` to the acquisition itself. The answer proves that the lock was free for this call, so other
  * leases of this client on the lock are lost. A hand-over does not prove this, because Redis is not asked. A grant does not prove it
  * either, because its message may be about an older stay. If the answer comes after the lease has ended, another call may have taken the
- * lock since. Another call has certainly taken it if its acquisition was sent later and its answer `held` has already been read.
+ * lock since. This is certain if that call sent its acquisition later, and the answer `held` to it has already been read.
  * @returns undefined if its lease is already over, or another call has got the lock since
  */
 export function enterByAnswer(
@@ -39,7 +39,7 @@ export function enterByAnswer(
   wish: Wish,
   given: Pick<GivenHold, "takenAt" | "token">,
 ): Hold | undefined {
-  // A call that reads beside its own write hold does not make that hold lost.
+  // A call that acquires the read lock beside its own write hold does not make the write hold lost.
   const isFirst = stay.live.length === 0 && wish.kin === undefined;
   const others = isFirst ? lock.client.threads.excludedBy(stay, lock.otherId) : NONE;
   const isLater = ({ takenAt, provisional }: Hold) =>

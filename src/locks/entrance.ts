@@ -10,7 +10,7 @@ import type { Wish } from "./wish.js";
 export interface Caller {
   /** Chosen by the program, or taken from a live lease; if undefined, the scopes around the call decide. */
   readonly threadId: number | undefined;
-  /** Makes the thread of a call that gets none from its path. Default: a new thread. */
+  /** Makes the thread of a call that gets none from the scopes around it. Default: a new thread. */
   readonly stranger?: () => Thread<Stay>;
   /** Gets the error of a failed call, before the caller does. */
   readonly failed?: (error: unknown) => void;
@@ -21,9 +21,9 @@ export type HoldResult<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<
 
 /**
  * The stay that a call enters first. With `begin`, it is a new stay. In all other cases, the stay already exists and belongs to the call's
- * thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call reads beside the write
- * hold of this stay. `settle`: the stay is in the other lock of a read-write pair, under the id that the caller chose; the call waits until
- * the stay has ended.
+ * thread, and the call waits for its turn in this stay. `again`: the call re-enters the stay. `beside`: the call acquires the read lock
+ * beside the write hold of this stay. `settle`: the stay is in the other lock of a read-write pair, under the id that the caller chose; the
+ * call waits until the stay has ended.
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";

@@ -38,7 +38,7 @@ export const nonReentrantFairLock: LockKind = {
  * ended. So the call gives the lock back and queues the field again, and another owner takes the lock. Then the message arrives and lets
  * the call in. For this reason a call that had to give the lock back continues its wait under another field.
  *
- * Its `line` contains only this call.
+ * The waiter's `line` contains only this call.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 class WaitInQueue extends WaitInLine implements FairWaiter {

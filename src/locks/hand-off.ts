@@ -13,7 +13,7 @@ const LEAST_TRUST_MS = 500;
 export class Heir {
   readonly #stay: Stay;
   readonly #wish: Wish;
-  /** The hold that it has taken over. */
+  /** The hold that the waiter has taken over. */
   hold: Hold | undefined;
 
   constructor(stay: Stay, wish: Wish) {
@@ -65,8 +65,8 @@ export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   chain.pass(next);
   const { field } = next.stay;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  // A fixed lease is not renewed, so only an alarm notices its end. The client then gives up the place that it still has in the queue in
-  // Redis.
+  // A fixed lease is not renewed, so only an alarm notices its end. At this end, the client gives up the place that it still has in the
+  // queue in Redis.
   if (!next.terms.renewed) next.watch();
   return next;
 }

@@ -48,15 +48,15 @@ export interface LockState {
    * and waiters for other kinds of locks are never listed.
    *
    * For a semaphore of either kind: the clients that wait for permits. The first one for which there are enough permits gets its turn next.
-   * A client is listed once for each number of permits that its calls want, but only after another client was faster, or once the client
-   * knows that others wait. So a client that waits alone is never listed.
+   * A client is listed only after another was faster, or once the client knows that others wait, and then once for each number of permits
+   * that its calls want. So a client that waits alone is never listed.
    */
   readonly waitingClients: readonly string[];
   /** How many entries `waitingClients` would have without its limit. */
   readonly waitingClientCount: number;
   /**
    * At least this many processes wait for the lock's release. Counts the subscribers of its channel, which remain some ten seconds after a
-   * wait. Counts `waitingClients` if these are more: only the first two subscribe. Waiters of fair and spin locks are not counted. In a
+   * wait. If `waitingClients` are more, counts them: only the first two subscribe. Waiters of fair and spin locks are not counted. In a
    * cluster with sharded messages only connections to the master are counted. Absent where the number cannot be known: with Sentinels, in a
    * cluster with classic messages, and where `PUBSUB` is not allowed.
    */

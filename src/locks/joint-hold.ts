@@ -159,7 +159,7 @@ export class JointHold {
     this.#loss = frameless(
       () => new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: loss }),
     );
-    // The remaining holds must not exclude other owners until the joint lease is released.
+    // Otherwise the remaining holds would exclude other owners until the joint lease is released.
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);
   }

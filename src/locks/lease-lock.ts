@@ -152,7 +152,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       threadId === undefined
         ? client.threads.current?.holdOf(id)?.stay
         : client.threads.find(threadId)?.stayIn(id);
-    // Only this client writes fields with its id: a stay that it does not know holds nothing.
+    // Only this client writes fields with its id: without a stay here, the thread holds nothing in Redis.
     if (stay === undefined) return 0;
     // After a hand-over, `lock-succeed` writes the field of this stay, and no other command of the stay runs until Redis has answered. This
     // method waits for that answer.

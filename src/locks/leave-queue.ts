@@ -20,7 +20,7 @@ export function leaveQueue(lock: LockIdentity): void {
         locks: sendings(),
       }));
       const [answer] = reply;
-      // A call of this client has the lock: its release must look into the queue, because waiters rely on it.
+      // A call of this client has the lock: its release must look into the queue, because waiters rely on that.
       if (answer?.status !== "absent" || answer.stands !== true) client.lines.hasLeft(id, looks);
     } finally {
       // A new call may have asked for a place before this command removed the client: the call must ask again.

@@ -28,7 +28,7 @@ export interface LockKind extends HeldKind {
   readonly queues: boolean;
   /** Whether a call may hand the lock to the next call of its client without freeing it. */
   readonly handsOver: boolean;
-  /** The longest time until a waiter asks again, in milliseconds, if the client's safety period is longer. */
+  /** A waiter asks again after at most this many milliseconds, even if the client's safety period is longer. */
   readonly asksEachMs?: number;
   /** Begins the wait of a call that may wait for the first hold of a stay. The call ends it by `leave`. */
   wait(part: Part): WayOfWaiting;
@@ -38,7 +38,7 @@ export interface LockKind extends HeldKind {
   isForceable(record: LockRecord): boolean;
 }
 
-/** The two locks of a read-write pair share a key: readers exclude writers. */
+/** The two locks of a read-write pair share a key, because readers exclude writers. */
 export type Half = "read" | "write";
 
 /** One lock of one client. */

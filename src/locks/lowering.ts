@@ -206,8 +206,8 @@ export class Lowering implements GroupedRequest<Release, ReleaseAnswer> {
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer, this.#looked);
     else if (!kind.shared) {
-      // The waiting calls of this client learn the new end at once, without a message. Those of a shared lock do not, because other clients
-      // also decide when it expires.
+      // The waiting calls of this client learn the new end at once, without a message. The waiting calls for a shared lock do not, because
+      // other clients also decide when that lock expires.
       client.lines.of(id)?.endsIn(this.#keepForMs || this.#stay.neededMs());
       // The answer to a repeat does not show whether the TTL became shorter: the first copy may have already written the new TTL.
       if (answer.sooner || repeated) callFirst(this.#lock);

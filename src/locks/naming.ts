@@ -6,8 +6,8 @@ import type { LockIdentity } from "./lock-kind.js";
 
 /**
  * After hand-overs, writes the field of the latest holder into Redis. The command lists all fields of earlier holders that Redis may have,
- * and replaces the one that it finds. Until Redis has answered, the holder may rely on the lock only until its predecessor's lease would
- * have ended, and its own commands wait.
+ * and replaces the one that it finds. Before Redis has answered, the latest holder may rely on the lock only until the lease of the holder
+ * before it would have ended, and the latest holder's commands wait.
  * @see docs/internals/states.md#hand-over
  */
 export function sendName(

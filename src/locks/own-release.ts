@@ -24,7 +24,7 @@ interface FreedAnswer {
 }
 
 /**
- * The lock was freed: the waiting calls of this client leave it to other clients for a while before one of them asks. See
+ * The lock was freed: for a while this client leaves it to other clients, and then one of its waiting calls asks. See
  * docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export function freed(lock: LockIdentity, { heard, given }: FreedAnswer, looks?: LookIntoQueue): void {

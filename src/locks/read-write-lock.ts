@@ -47,7 +47,7 @@ function readKind(fair: boolean): LockKind {
     handsOver: false,
     wait: (part) => new WaitInLine(part),
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
-    // The writer's own reads are freed with its write lock.
+    // The writer's own read holds are freed with its write lock.
     isForceable: ({ fields }) => fields[MODE_FIELD] === "read",
   };
 }

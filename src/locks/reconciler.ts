@@ -49,7 +49,7 @@ export function reconcile(
 /**
  * Writes what the live holds of a stay lack in Redis: the field of a handed-over hold, or the lease of a granted one. If a granted hold is
  * lost meanwhile, its field stays until the lease is released or the key expires. If a handed-over hold is lost before Redis has its field,
- * the fields of all holders in its chain are freed, except when the client closes.
+ * the fields of all holders in its chain of hand-overs are freed, except when the client closes.
  */
 export function confirm(lock: LockIdentity, stay: Stay): void {
   begin(lock, stay, undefined);
@@ -202,7 +202,7 @@ class Reconciler {
     });
   }
 
-  /** Releases the fields of all holders in a chain that no longer has a holder: Redis has one of these fields. */
+  /** Releases the fields of a chain whose last holder has left: Redis has one of these fields. */
   async #freeNames(): Promise<0> {
     const { client, key } = this.#lock;
     const record = this.#record;

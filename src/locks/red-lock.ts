@@ -41,7 +41,8 @@ export class RedLock extends JointLock {
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
     /**
-     * The lock to wait for while no other is held: a concurrent body in this client has it, and may leave it without a message in Redis.
+     * The lock to wait for first, while the call holds no other: a concurrent body in this client has it, and may leave it without a
+     * message in Redis.
      */
     let entered: SingleLock | undefined;
     try {

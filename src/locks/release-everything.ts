@@ -18,7 +18,7 @@ export function releaseEverything(client: Client, free: boolean): void {
     const releases = held.get(release) ?? [];
     held.set(release, releases);
     releases.push(...releasesOf({ ...lock, client }, fields, { heldCount: inRedis.highestCount }));
-    // A release of the stay that waits for its turn finds nothing to release after this, and does not report a loss.
+    // If a release of the stay still waits for its turn, it then finds nothing to release, and reports no loss.
     if (free) inRedis.lowers(0);
   }
   if (!free) return;

@@ -15,7 +15,7 @@ export interface Retaking {
   readonly timeoutMs: number;
   readonly options: LockOptions;
   readonly form: Wish["form"];
-  /** The thread id that acquires a lock; undefined: the path decides. */
+  /** The thread id that acquires a lock; undefined: the scopes around the call decide. */
   threadIdFor(lock: SingleLock): number | undefined;
   readonly hold: JointHold;
   readonly lease: Weak<object>;
@@ -28,7 +28,7 @@ const SHORTEST_PAUSE_MS = 100;
 /**
  * Acquires locks again whose servers did not answer or have lost their data, as long as the lease has a majority. Without these locks, the
  * next server failure could end the lease. Call it in the async context of the call that acquired the lease, so that each lock acquired
- * again is on the same path.
+ * again belongs to the same scopes.
  */
 export function retake(retaking: Retaking): void {
   const { locks } = retaking.hold;

@@ -41,7 +41,7 @@ export function seenLock(state: LockState): SeenLock {
     const stored = kind === "fair-lock" || kind === "fenced-lock" ? kind : "lock";
     return { name, kind: stored, key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
   }
-  // A writer's own reads are stored beside its write hold.
+  // A writer's own read holds are stored beside its write hold.
   const isWritten = holders.some((holder) => holder.endsWith(WRITE_ENDING));
   const seen = { ...counts, [MODE_FIELD]: isWritten ? "write" : "read" };
   const script = isWritten ? writeForceUnlock : readForceUnlock;

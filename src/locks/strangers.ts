@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import type { Stay } from "../threads/stay.js";
 import { Thread } from "../threads/thread.js";
 
-/** The threads of one attempt at several locks, if the caller's path gives none: one thread for all locks of a client. */
+/** The threads of one attempt at several locks, if the scopes around the caller give none: one thread for all locks of a client. */
 export class Strangers {
   readonly #threads = new Map<Client, Thread<Stay>>();
 

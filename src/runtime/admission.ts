@@ -24,7 +24,7 @@ export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
   /**
-   * Whether it is sent before the entrants that came earlier, because it would lose its hold, or its place in a queue in Redis, by waiting.
+   * Whether the entrant is sent before those that came earlier, because by waiting it would lose its hold or its place in a queue in Redis.
    */
   readonly goesFirst: boolean;
   /** The entrant may be sent: it must be sent now, and reported to {@link Admission.answered} or {@link Admission.failed}. */
@@ -40,7 +40,7 @@ export interface Entrant {
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** When the latest of the answered acquisitions was sent, on the monotonic clock. */
+  /** The sending time of the latest acquisition that was answered, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
   /** The error of an acquisition that has failed without an answer since the queue was last checked. */
   failure: unknown;

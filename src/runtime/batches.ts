@@ -23,8 +23,8 @@ export function batches<T extends { readonly key: string }>(
 }
 
 /**
- * Sends items in one command, or each by itself if the server refuses that: one bad key fails a whole command, and while a slot moves its
- * keys are on two servers.
+ * Sends items in one command, or each by itself if the server refuses that: one bad key fails a whole command, and the keys of a slot are
+ * on two servers while the slot moves.
  * @param send rejects if the server refused; its second argument says whether the command may be divided
  */
 export async function inParts<T>(

@@ -210,7 +210,7 @@ export class Commands {
     return this.#underWay.busy;
   }
 
-  /** Milliseconds since the first command after the last timely answer was sent; 0 if none was sent since. */
+  /** Milliseconds since the sending of the first command after the last timely answer; 0 if none was sent after it. */
   get silentMs(): number {
     return this.#sender.silentMs;
   }

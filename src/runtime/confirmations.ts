@@ -13,18 +13,18 @@ export interface Confirmable {
   readonly key: string;
   /** The server known to have the key; "" while no server is known to have it. Set by `Confirmations`. */
   place: string;
-  /** True from a change of its server until the new server has confirmed it. Set by `Confirmations`. */
+  /** True from a change of the server until the new server has confirmed the holds. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
   /** Whether at least one of its holds is neither released nor lost. */
   readonly isHeld: boolean;
   /** The question to send to the server now. */
   question(): Question;
-  /** Its server has changed: a hold that is not confirmed by `until` is lost. */
+  /** The key's server has changed: a hold that is not confirmed by `until` is lost. */
   doubt(until: Instant): void;
-  /** The server has confirmed it. @returns false if a hold in doubt was not part of the question */
+  /** The server has confirmed the holds. @returns false if a hold in doubt was not part of the question */
   found(question: Question): boolean;
-  /** The new server does not have it. @returns false if the question is outdated */
+  /** The new server does not have the holds. @returns false if the question is outdated */
   missing(question: Question): boolean;
 }
 
@@ -190,7 +190,7 @@ export class Confirmations {
 
 interface AskedQuestion {
   readonly one: Confirmable;
-  /** Its place when the question was sent. */
+  /** The server of the key when the question was sent. */
   readonly place: string;
   readonly question: Question;
 }

@@ -1,6 +1,9 @@
 import type { ServerClock } from "./server-clocks.js";
 
-/** After another server's first answer, copies of earlier commands may arrive for at most this time, whatever the clocks say. */
+/**
+ * Once another server has the key, copies of earlier commands may arrive for at most this time after its first answer, whatever the clocks
+ * say.
+ */
 const LONGEST_WAY_MS = 60_000;
 
 /** A time on the clock of one server. Copies of a command that arrive after it change nothing. */
@@ -17,8 +20,8 @@ export class Deadline {
   }
 
   /**
-   * The deadline for copies of the command once another server has the key. That server compares the deadline with its own clock, where it
-   * may be long past or far ahead. So the new deadline is at least one more term from now, and at most `LONGEST_WAY_MS`.
+   * The deadline for copies of the command once another server has the key. That server compares deadlines with its own clock, where this
+   * one may be long past or far ahead. So the new deadline is at least one more term from now, and at most `LONGEST_WAY_MS`.
    * @param nowMs the time on that clock
    */
   on(clock: ServerClock, nowMs: number): Deadline {

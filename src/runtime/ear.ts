@@ -24,7 +24,7 @@ export class Ear {
   readonly channel: string;
   /** Ends the subscription; undefined while the ear does not listen. Set by the ear. */
   unlisten: Unlisten | undefined;
-  /** On the monotonic clock: from this time on it may listen. The next pause after a failure is `#deafMs`. */
+  /** The time from which the ear may listen, on the monotonic clock. The next pause after a failure is `#deafMs`. */
   againMs: number = Number.NEGATIVE_INFINITY;
   readonly #services: EarServices;
   readonly #hearer: Hearer;

@@ -130,8 +130,8 @@ export class FairQueue {
   }
 
   /**
-   * If listening fails, the calls learn the same a little later, from the answers to the regular questions of `FairQueues`. Each such
-   * answer makes this client try to listen again.
+   * If listening fails, the calls get no messages. The answers to the regular questions of `FairQueues` tell them a little later what the
+   * messages would have told. Each such answer makes this client try to listen again.
    */
   #listen(): void {
     this.#unlisten ??= this.#subscriptions.listen(this.#clientChannel, {

@@ -28,7 +28,7 @@ const SOON = Promise.resolve();
  */
 export class FairQueues {
   readonly #services: FairQueuesServices;
-  /** By the key of the lock. */
+  /** The queues, by the key of the lock. */
   readonly queues: Map<string, FairQueue> = new Map();
   /** The calls about which Redis is asked at the end of this tick. */
   #asked: Set<FairWaiter> | undefined;

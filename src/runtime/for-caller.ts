@@ -21,8 +21,8 @@ function titleOf({ name, kind }: CallSubject): string {
 
 /**
  * The error that a call rejects with after a failure elsewhere: in a timer, in a reply handler, or for several calls at once. An error of
- * holdfast is copied, so that its stack names this caller and its message the subject of the call. Any other error belongs to the caller,
- * like the reason of its signal, and is not changed.
+ * holdfast is copied, so that its stack names this caller, and its message names the subject of the call. Any other error belongs to the
+ * caller, like the reason of its signal, and is not changed.
  *
  * Use it in an async function that the caller awaits: V8 adds the awaiting functions to the stack.
  *

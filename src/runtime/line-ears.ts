@@ -46,7 +46,7 @@ export class LineEars {
   place: WaitingPlace | undefined;
   /**
    * For a line with its own channel: when it should also listen to the common channel, or try again to do so. The first waiter for permits
-   * listens to both. On the monotonic clock.
+   * listens to both channels. On the monotonic clock.
    */
   #hearsAllFromMs = Number.POSITIVE_INFINITY;
   /** Whether a question may have put the client into the queue for permits. */

@@ -2,7 +2,7 @@
 export class OwnMessage {
   /** Whether the next message should be the one of our own release. */
   #isExpected = false;
-  /** Whether a message has been ignored since then, because it was taken for that message. */
+  /** Whether a message was ignored because it was taken for the one of our own release. */
   #wasIgnored = false;
   /** Whether Redis counts this client among the receivers of the release. */
   #isCounted = false;

@@ -6,12 +6,12 @@ export interface Patience {
   readonly once?: boolean;
   /** Default: one command timeout. */
   readonly timeoutMs?: number | undefined;
-  /** Whether a closing client does not wait for its answer. Default: false. */
+  /** Whether a closing client does not wait for the answer. Default: false. */
   readonly aside?: boolean;
   /** Whether the command fails as soon as its keys are on different servers, because the caller can split it. */
   readonly divisible?: boolean;
   /** False for a command that takes something back: replicas need not have it. Default: true. */
   readonly replicated?: boolean;
-  /** The lease that it sets, in milliseconds: bounds the wait for replicas. Default: none. */
+  /** The lease that the command sets, in milliseconds: bounds the wait for replicas. Default: none. */
   readonly leaseMs?: number;
 }

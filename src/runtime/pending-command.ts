@@ -39,7 +39,7 @@ interface Ends {
 export interface Started {
   /** On the monotonic clock. */
   readonly endMs: number;
-  /** How many of its tries have an unknown outcome. */
+  /** How many tries of the command have an unknown outcome. */
   readonly doubtful: number;
 }
 
@@ -59,9 +59,9 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   silent: ReadonlySet<string> | undefined = undefined;
   /** The time just before its latest try. */
   sentAt: Instant;
-  /** How many times the connection had been lost before that try; undefined: that try sent nothing. */
+  /** How many times the connection had been lost before the latest try; undefined: that try sent nothing. */
   resets: number | undefined = undefined;
-  /** When that try is given up. This is later than `endMs` if the process was held up between `sentAt` and the sending. */
+  /** When the latest try is given up. This is later than `endMs` if the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
   readonly isAside: boolean;
   /** The server that had its key at its latest try. */

@@ -23,7 +23,7 @@ export interface Replicated {
 export interface Span {
   /** How much time the command has left. */
   readonly leftMs: number;
-  /** The shortest lease that it sets. */
+  /** The shortest lease that the command sets. */
   readonly leaseMs: number;
   /** Whether the command waits for replicas at all. */
   readonly awaited: boolean;
@@ -33,7 +33,7 @@ export interface Span {
 
 /** The wait for replicas takes at most half of the time left, so that the answer comes before the command is given up. */
 const PARTS_OF_BOUND = 2;
-/** It also takes at most a quarter of the lease, so that enough of the lease is left. */
+/** The wait for replicas takes at most a quarter of the lease too, so that enough of the lease is left. */
 const PARTS_OF_LEASE = 4;
 
 /** Makes replicas acknowledge what commands write, as the client's options require. */
@@ -116,8 +116,8 @@ export class Replication {
 }
 
 /**
- * How the scripts are encoded. Whether scripts may grant locks is decided again for each command, because no replica is asked any more once
- * a server has refused WAIT.
+ * How the scripts are encoded. Scripts may grant locks only if replicas are not asked. This is checked for each command: once a server has
+ * refused WAIT, no replica is asked any more.
  * @param publishes undefined while it is not known which messages are used
  */
 export function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {

@@ -35,7 +35,7 @@ export class Sender {
     this.#underWay = underWay;
   }
 
-  /** Milliseconds since the first command after the last timely answer was sent; 0 if none was sent since. */
+  /** Milliseconds since the sending of the first command after the last timely answer; 0 if none was sent after it. */
   get silentMs(): number {
     const nowMs = this.#clock.monotonicMs();
     return nowMs - (this.#silentSinceMs ?? nowMs);

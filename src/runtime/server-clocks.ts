@@ -31,7 +31,7 @@ export class Server {
 /** A command as it was sent. */
 interface SentCommand {
   readonly command: { readonly key: string };
-  /** The server that had its key when it was sent. */
+  /** The server that had the command's key when the command was sent. */
   readonly server: Server | undefined;
   readonly sentAt: Instant;
   /** How many times the connection had been lost before the command was sent. */
@@ -70,8 +70,8 @@ export class ServerClocks {
    */
   read({ command, server, sentAt, resets }: SentCommand, serverMs: number): ServerClock | undefined {
     const answering = this.serverOf(command.key);
-    // The key has moved meanwhile: either server may have answered. The place is "" if the command was sent before there was a connection;
-    // its key has not moved.
+    // The key has moved meanwhile: either server may have answered. If the command was sent before there was a connection, the place is "",
+    // and the key has not moved.
     if (server !== answering && server?.place !== "") return undefined;
     // The client may have sent the command again, to another server.
     if (resets !== this.#driver.resets) return undefined;

@@ -62,7 +62,7 @@ export class Subscriptions {
     return (stays = lingers) => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
-      // A timer is used even if the channel does not linger: the waiting call continues before UNSUBSCRIBE is sent.
+      // A timer is used even if the channel does not linger, so that the waiting call continues before UNSUBSCRIBE is sent.
       entry.lingering = this.#wheel.schedule(stays ? LINGER_MS : 0, () => this.#close(channel, entry));
     };
   }

@@ -11,13 +11,13 @@ interface CountedSubject {
 export interface CallStats {
   readonly key: string;
   readonly kind: string;
-  /** How many calls have acquired it after a wait. */
+  /** How many calls have acquired the lock or semaphore after a wait. */
   waited: number;
-  /** How many calls have ended without it because it was not free in time. */
+  /** How many calls have ended without the lock or semaphore because it was not free in time. */
   notAcquired: number;
   /** How many holds were lost. */
   losses: number;
-  /** The sum of the waits of these calls, and the longest wait. */
+  /** The sum of the waits of all counted calls, and the longest wait. */
   waitMsSum: number;
   waitMsMax: number;
 }
@@ -33,7 +33,7 @@ export interface SeenLoss {
 /** The counts since the last `take`. */
 export interface CountedCalls {
   readonly stats: ReadonlyMap<string, CallStats>;
-  /** How many were not counted because there were too many names. */
+  /** How many calls and losses were not counted because there were too many names. */
   uncounted: number;
 }
 

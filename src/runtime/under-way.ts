@@ -4,13 +4,13 @@ import { Link, Ring } from "../linked.js";
 
 /** A command under way. */
 export abstract class Pending extends Link {
-  /** When its time is up, on the monotonic clock. Does not change while it is under way. */
+  /** When the command's time is up, on the monotonic clock. Does not change while the command is under way. */
   abstract readonly expiresMs: number;
-  /** Whether `idle` does not wait for it. */
+  /** Whether `idle` does not wait for the command. */
   abstract readonly isAside: boolean;
-  /** Ends it because its time is up. */
+  /** Ends the command because its time is up. */
   abstract expire(): void;
-  /** Ends it with an error. */
+  /** Ends the command with an error. */
   abstract giveUp(error: Error): void;
 }
 

@@ -38,7 +38,7 @@ export class WaitLine implements LineHearer {
   readonly answers: LineAnswers = new LineAnswers();
   readonly #clock: Clock;
   readonly #services: LineServices;
-  /** Decides how long the lock is left to other clients: longer each time, until they use it. */
+  /** Decides how long the lock is left to other clients: longer each time, until one of them takes it. */
   #yields: Yields | undefined;
   /** The first in line; undefined while the line is empty. Only the line sets it. */
   head: Waiter | undefined;
@@ -165,7 +165,7 @@ export class WaitLine implements LineHearer {
    */
   asking(polls = false): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    // If the time is over for which this client left the freed lock to other clients, the reason to ask is its release.
+    // After its release, this client leaves the lock to others for a time: if that time is over, the release is the reason to ask.
     const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
     const news = this.#woken ? this.#news : byTurn;
     this.queues = polls ? this.ownChannel !== undefined : (this.ears?.hearsTurn ?? false);
@@ -299,7 +299,7 @@ export class WaitLine implements LineHearer {
     this.head?.wake();
   }
 
-  /** Redis has answered this client's place in the lock's queue. */
+  /** Redis has answered which place this client has in the lock's queue. */
   stands(place: WaitingPlace, ttlMs: number): void {
     const { waits, ahead } = place;
     this.ears?.stands(place, this.isElsewhere);

@@ -17,7 +17,7 @@ const MOST_HEARD = 1_000;
 export class WaitLines {
   /** What a line uses. */
   readonly services: LineServices;
-  /** By the id of the thing that the line waits for. Empty lines are kept, because most new waiters join one of them. */
+  /** The lines, by the id of the thing that each waits for. Empty lines are kept, because most new waiters join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
   /** Whether a server knows all listeners of a channel. */
@@ -84,8 +84,9 @@ export class WaitLines {
   }
 
   /**
-   * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has a
-   * newer report, that report stays: its question was sent after the release, but may have been answered before the release.
+   * A release has removed this client from the queue, even if a call has come to wait since the release was made. If `waitedFor` has got a
+   * new report since then, that report stays: the question that led to it was sent after the release, but may have been answered before the
+   * release.
    */
   hasLeft(lockId: string, { asOf }: LookIntoQueue): void {
     const line = this.of(lockId);

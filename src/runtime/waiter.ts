@@ -35,7 +35,9 @@ export class Waiter extends Link {
   readonly #endMs: number;
   /** Whether the call knows that what it wants was taken at some time since it began. */
   isTold = false;
-  /** How long it waits for that knowledge after its time is up. 0 if its time is not up, or if it knew in time. */
+  /**
+   * How long the call waits after its time is up, to learn whether what it wants is taken. 0 if its time is not up, or if it knew in time.
+   */
   #overtimeMs = 0;
   /** Whether it belongs to a running body, which `close` lets continue for `graceMs`. */
   inBody = false;

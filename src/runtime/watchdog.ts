@@ -12,16 +12,16 @@ import type { Shortfall } from "./replication.js";
 /** One lock's field in Redis, which the watchdog keeps alive. */
 export interface Renewable {
   readonly key: string;
-  /** The watchdog that renews it; undefined: none does. Set by the watchdog. */
+  /** The watchdog that renews the field; undefined: none does. Set by the watchdog. */
   watchdog: Watchdog | undefined;
   /**
    * True while the field is being renewed, or waits for the next try. The regular renewal skips the field meanwhile. Set by the watchdog.
    */
   underRenewal: boolean;
-  /** The renewal that it needs now, just after it was seen alive. */
+  /** The renewal that the field needs now, just after it was seen alive. */
   renewal(): Renewal;
   /**
-   * False: it is lost or released, and must not be renewed any more.
+   * False: the field is lost or released, and must not be renewed any more.
    * @param at the current time
    */
   isAlive(at: Instant): boolean;

@@ -85,7 +85,7 @@ export class Yields {
     this.#usedMs = nowMs;
   }
 
-  /** Another client was seen to hold the lock, or a message told of its release: it has used the latest yield. */
+  /** Another client has used the latest yield: it was seen to hold the lock, or a message told of its release. */
   used(nowMs: number): void {
     if (this.#unusedMs === 0) return;
     this.#savingSinceMs = Number.NEGATIVE_INFINITY;

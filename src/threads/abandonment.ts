@@ -9,10 +9,11 @@ export interface Forgettable {
   readonly about: Subject;
   /** Milliseconds since the acquisition was sent. */
   readonly heldMs: number;
-  /** Whether it can be released without its lease object. */
+  /** Whether the hold can be released without its lease object. */
   readonly isReachable: boolean;
   /**
-   * Its index among the young leases; "registered" after its lease has survived a collection; undefined if it has no lease, or has ended.
+   * The index of the hold's lease in `leases`; "registered" after this lease has survived a collection; undefined if the hold has no lease,
+   * or has ended.
    */
   cradle: number | "registered" | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */

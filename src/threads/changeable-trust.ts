@@ -27,7 +27,8 @@ export abstract class ChangeableTrust extends Trust {
   relet(doubt: Doubt): void {
     this.letLapse();
     this.endsAt(doubt.end);
-    // Another command that is under way may run before or after this one, so its lease is trusted no longer than this lease.
+    // Another command that is under way may run before or after this one, so the lease of the other command is trusted no longer than this
+    // lease.
     this.doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }

@@ -20,7 +20,7 @@ export interface HeldKind {
   readonly name: string;
   /** The suffix of a field of the lock, after the holder. */
   readonly fieldEnding: string;
-  /** Whether several owners may hold it at once, each hold with its own lease. */
+  /** Whether several owners may hold the lock at once, each hold with its own lease. */
   readonly shared: boolean;
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
   /** Ends the last hold of a stay but keeps the key for a while; undefined if not supported. */

@@ -43,7 +43,7 @@ export class HoldOf<S extends StayOfHold> extends ChangeableTrust {
   slot = 1;
   /** On the monotonic clock: the time until which the release keeps the key in Redis; 0: the release does not keep the key. */
   keptUntilMs = 0;
-  /** True once the caller has learned of the loss by trying to release the lease. */
+  /** True once an attempt to release the lease has told the caller of the loss. */
   dismissed = false;
 
   /**

@@ -1,7 +1,7 @@
 import { environment, OfEnvironment, type Weak } from "../environment.js";
 import { events } from "../events.js";
 
-/** A client. Its leases have no alarms while `holdfast:lease:lost` has no subscriber. */
+/** A client, whose leases have no alarms while `holdfast:lease:lost` has no subscriber. */
 export interface Teller {
   tellEnds(): void;
 }
@@ -32,7 +32,7 @@ function wrapSubscribe(): void {
   // The channel may already have a method from another copy of this module: an ES module and a CommonJS module can be loaded together.
   const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
   leaseLost.subscribe = (listener) => {
-    // At its first subscriber the channel changes its prototype, and so its original `subscribe`.
+    // The channel changes its prototype at its first subscriber, so the prototype's `subscribe` is read each time.
     const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
     subscribe.call(leaseLost, listener);
     for (const teller of tellers.current) teller.deref()?.tellEnds();

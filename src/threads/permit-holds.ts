@@ -114,7 +114,7 @@ interface Origin {
 /** The permits that one call has taken, with the time for which they may be trusted. */
 export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
   readonly count: CountIdentity;
-  /** True once the caller has learned of the loss by trying to release the permits. */
+  /** True once an attempt to release the permits has told the caller of the loss. */
   dismissed = false;
   watchdog: Watchdog | undefined;
   underRenewal = false;

@@ -23,7 +23,7 @@ export class Scope {
   #body: Body | undefined;
   /** Bare holds taken in `asThread`; undefined before the first, because most scopes never have one. */
   #taken: Set<Hold> | undefined;
-  /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
+  /** The leases of the holds in `#taken`: the caller need not keep them, and while the body runs they are not abandoned. */
   #leases: Map<Hold, object> | undefined;
   #ended = false;
 
@@ -45,7 +45,7 @@ export class Scope {
     this.#leases = undefined;
   }
 
-  /** Puts a bare hold on the path. Call this in the same step that makes the hold live. */
+  /** Adds a bare hold to this scope. Call this in the same step that makes the hold live. */
   take(hold: Hold): void {
     this.#taken ??= new Set();
     for (const old of [...this.#taken]) if (!isPresent(old)) this.#forget(old);
@@ -73,7 +73,7 @@ export class Scope {
   }
 
   /**
-   * The innermost hold of a lock on the path, even if it was lost; undefined if there is none.
+   * The innermost hold of a lock in this scope and those around it, even if it was lost; undefined if there is none.
    * @param replaced a lost hold that does not count; other lost holds of the same stay do not count either
    */
   holdOf(lockId: string, replaced?: Hold): Hold | undefined {

@@ -4,7 +4,7 @@ import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
 import type { Lowered, Step, WantedRecord } from "./wanted.js";
 
-/** This long after the end of a lease, no copy of a command is still under way. */
+/** No copy of a command is under way any more this long after the end of a lease. */
 const COPIES_MS = 60_000;
 
 /** The answers to a release, without `late`, which changes nothing. */
@@ -30,7 +30,7 @@ export class ServerRecord extends Turns {
   #highest = 0;
   /** How many times a release has lowered the count; one release covers all holds that are being released when it is sent. */
   #lowerings = 0;
-  /** When this client removed the field by force, on the monotonic clock: earlier acquisitions are gone as well. */
+  /** The time at which this client removed the field by force, on the monotonic clock: earlier acquisitions are gone as well. */
   #freedMs = 0;
   /** The time until which copies of commands with an unknown outcome may arrive; undefined: no copy can arrive. */
   #copiesUntil: Deadline | undefined;
@@ -296,7 +296,7 @@ export class ServerRecord extends Turns {
     this.#names = isLatest ? undefined : [field];
   }
 
-  /** The holders of a chain have left, and no command has freed their fields yet. Until then, acquisitions find the count 0. */
+  /** The holders of a chain have left, and no command has freed their fields yet. Until one has, acquisitions find the count 0. */
   namesLeft(): void {
     this.#namesAreLeft = true;
     this.#count = 0;

@@ -26,7 +26,7 @@ const NO_HOLDS: Hold[] = [];
 export interface Telling {
   /** Whether Redis has answered another waiting call, which asked after this call began, that the lock is taken. */
   hasTold(waiter: Waiter): boolean;
-  /** Lets a call without such an answer wait this long for one. @returns false if the call cannot wait */
+  /** Lets a call that has no answer yet wait this long for one. @returns false if the call cannot wait */
   waitOn(waiter: Waiter, ms: number): boolean;
 }
 
@@ -63,8 +63,8 @@ export class Stay extends RenewedStay {
   companions: ReadonlySet<Stay> = NOBODY;
   readonly #custody: Custody<Stay>;
   /**
-   * The write stay beside which this read stay began. That stay lists this one in `#guests`; each wakes the calls that wait to re-enter the
-   * other.
+   * The write stay beside which this read stay began. That stay lists this one in `#guests`; each of the two wakes the calls that wait to
+   * re-enter the other.
    */
   readonly #host: Stay | undefined;
   #guests: Set<Stay> | undefined;

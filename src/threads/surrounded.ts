@@ -8,8 +8,8 @@ interface GivenSubject extends Pick<Subject, "name" | "kind" | "holder"> {
 }
 
 /**
- * Runs a body inside the function of the client's option `around`. The call ends when both have ended: the body's hold is kept until then,
- * even if `around` does not wait for the body.
+ * Runs a body inside the function of the client's option `around`. The call ends when the body and `around` have ended: the body's hold is
+ * kept until then, even if `around` does not wait for the body.
  */
 export function surrounded<T>(
   around: Around,

@@ -26,7 +26,7 @@ export abstract class Trust implements Expiring, Forgettable {
   readonly takenAt: Instant;
   protected readonly clock: Clock;
   readonly #alarms: ExpiryAlarms;
-  /** When the command was sent that brought the newest confirmation. */
+  /** The sending time of the command that brought the newest confirmation. */
   #confirmedAt: Instant;
   /** Answers to commands that were sent up to this time extend nothing: the hold did not exist yet, or a newer confirmation has come. */
   #heardMs: number;
@@ -67,7 +67,7 @@ export abstract class Trust implements Expiring, Forgettable {
   /** The lock or semaphore and the holder, for messages and events. */
   abstract readonly about: Subject;
 
-  /** Whether it can be released without its lease object. */
+  /** Whether the hold can be released without its lease object. */
   abstract readonly isReachable: boolean;
 
   /** The error for the loss of the hold. @param heldMs milliseconds from the acquisition to the loss */
