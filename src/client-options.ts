@@ -19,8 +19,8 @@ import {
 /** Whether replicas must acknowledge a lock before the client relies on it. */
 export interface ReplicaOptions {
   /**
-   * `require`: if too few replicas acknowledge an acquisition in time, it is given back and fails; a renewal with too few does not prolong
-   * the lease. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks no replica. Default:
+   * `require`: if too few replicas acknowledge a lock in time, the client releases the lock and the call fails; if too few acknowledge a
+   * renewal, the lease is not prolonged. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks no replica. Default:
    * `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
@@ -119,8 +119,8 @@ export interface HoldfastOptions {
    */
   readonly around?: Around;
   /**
-   * Whether the client reports to its group every few seconds, by a small command, what it is and which locks it has held or waited for
-   * since the last report or longer. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
+   * Whether the client sends its group a small report every few seconds: what it is, and the locks that it has held or waited for at
+   * least since the last report. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
    */
   readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
@@ -258,7 +258,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // A number from the caller must not exceed half of the command timeout; the default is lowered to that.
+  // A number from the caller must not exceed half of the command timeout; the default is lowered to this half.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

@@ -32,7 +32,7 @@ export class WaitTimeoutError extends HoldfastError {
     waitedMs: number,
     /** The holder that the last attempt saw; undefined if it saw none. */
     readonly obstacle: Obstacle | undefined,
-    /** The lock or permits that the call waited for, in the words of the message. */
+    /** The lock or permits that the call waited for, as the message names them. */
     wanted: string = lockBehind(lockName, obstacle),
   ) {
     super(`waited ${Math.round(waitedMs)} ms for ${wanted}`);
@@ -40,7 +40,7 @@ export class WaitTimeoutError extends HoldfastError {
   }
 }
 
-/** A lock and its holder, in the words of an error. @param reentry the option: how the caller may re-enter a lock that it holds */
+/** A lock and its holder, as error messages name them. @param reentry the option: how the caller may re-enter a lock that it holds */
 export function lockBehind(
   lockName: string,
   obstacle: Obstacle | undefined,

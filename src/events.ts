@@ -23,7 +23,7 @@ interface AboutLock extends AboutClient {
 }
 
 interface AboutHold extends AboutLock {
-  /** The holder as stored in Redis; of leased permits their ids, with commas between; "" of a plain semaphore, whose permits have no owner. */
+  /** The holder as stored in Redis; for leased permits their ids, with commas between; "" for a plain semaphore, whose permits have no owner. */
   readonly holder: string;
 }
 
@@ -33,11 +33,11 @@ interface AboutHold extends AboutLock {
  * - `message`: a message reported a release, and the call asked.
  * - `grant`: a message gave a fair lock to the call, which did not have to ask.
  * - `hand-off`: another call of the same client handed the lock on to this call.
- * - `release`: another call of the same client released the lock, or passed its turn to ask, or its answer, on to this call.
+ * - `release`: another call of the same client released the lock, gave this call its turn to ask, or shared its answer with this call.
  * - `timer`: it asked again when the lease that it had seen, the safety period, or a pause was over. If the lock was released before that,
  *   a message was lost.
  * - `reconnect`: messages began to arrive, for the first time or again, and it asked because it might have missed one.
- * - `re-entry`: its own thread already had the lock, or reads while it has the write lock.
+ * - `re-entry`: the call's thread already had the lock, or now reads while it has the write lock.
  */
 export type WaitEnd =
   | "free"
@@ -52,8 +52,8 @@ export type WaitEnd =
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
   /**
-   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the thread has holds with a
-   * longer lease that the watchdog renews, a re-entered hold gets it.
+   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the watchdog renews
+   * other holds of the thread with a longer lease, a re-entered hold gets that lease.
    */
   readonly leaseMs: number;
   /** Whether the watchdog renews the lease. */
@@ -212,7 +212,7 @@ export interface ReplicasShortEvent extends AboutClient {
 export interface ServerUnsuitedEvent {
   /** The client that found the fault. */
   readonly clientId: string;
-  /** The server concerned, without credentials; one of several if the Redis client reports which. */
+  /** The server concerned, without credentials; all servers, if the Redis client does not report which of them it is. */
   readonly server: string;
   /**
    * `evicts`: its `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,

@@ -59,7 +59,7 @@ export interface Lease extends AsyncDisposable {
   unlock(options?: UnlockOptions): Promise<void>;
   /**
    * Sets how long a fixed lease lasts from now on, longer or shorter than before. Until Redis answers, the shorter of the two leases is
-   * trusted; if the command fails, until Redis has the old lease again. The longest lease of the thread's holds decides when the key
+   * trusted; if the command fails, it is trusted until Redis has the old lease again. The longest lease of the thread's holds decides when the key
    * expires in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
@@ -115,7 +115,7 @@ export abstract class AnyLease implements AfterBody {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
-  /** In logs and JSON: the values that only this class has. */
+  /** The values that only this class has, for logs and JSON. */
   protected abstract readonly values: object;
 
   static believedMs(lease: AnyLease, at: Instant | undefined): number {
@@ -287,7 +287,7 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#keepForMs === undefined ? this.unlock() : this.#keep(this.#keepForMs);
   }
 
-  /** If the body leaves another hold of its thread, the lock can not be kept: this hold is released, and an event reports the failure. */
+  /** If the thread still has another hold after the body, the lock can not be kept: this hold is released, and an event reports the failure. */
   async #keep(keepForMs: number): Promise<void> {
     try {
       await this.unlock({ keepForMs });

@@ -106,7 +106,7 @@ export interface SpinLockSettings extends LockSettings {
 export interface ReadWriteLockSettings extends LockSettings {
   /**
    * Whether readers of holdfast give way to a waiting writer of holdfast, so that an unbroken sequence of readers does not
-   * keep it out. Default: false.
+   * keep the writer out. Default: false.
    */
   readonly fair?: boolean;
 }
@@ -114,7 +114,7 @@ export interface ReadWriteLockSettings extends LockSettings {
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The leases that `watchdogMs` of a call can have: holds with the same lease are renewed together, so there are few beats. */
+/** The values to which `watchdogMs` of a call is rounded: holds with the same value are renewed together. */
 const WATCHDOG_LADDER_MS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS),
@@ -122,7 +122,7 @@ const WATCHDOG_LADDER_MS: readonly number[] = [
 ];
 /** With a shorter lease, the watchdog could not renew in time, because its timers have a resolution of a tenth of a second. */
 const SHORTEST_WATCHDOG_MS = SECOND_MS;
-/** A longer value is surely a mistake of the unit: the lock would outlive its process for more than a day. */
+/** A longer value surely comes from a wrong unit: the lock would outlive its process for more than a day. */
 const LONGEST_WATCHDOG_MS = 24 * HOUR_MS;
 
 /** The `watchdogMs` of a call, rounded down. */

@@ -29,7 +29,7 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
   both: `$& ${SHARDED}`,
 };
 
-/** The variants of each script that publish other messages. */
+/** The variants that `publishing` has made of each script. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
 /** A variant of the script that publishes these messages instead of classic messages. */

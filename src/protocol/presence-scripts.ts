@@ -27,8 +27,8 @@ interface Tell extends GroupMember {
 }
 
 /**
- * How often a client of the group reports, and whether the next report needs `meta`. If `isLate`, nothing was written; if a later beat is
- * the reason, `stored` is higher than this beat.
+ * How often a client of the group reports, and whether the next report needs `meta`. If `isLate`, nothing was written; if a later
+ * call of the client had written before, `stored` is higher than the `beat` of this call.
  */
 export type TellAnswer =
   | { readonly isLate: false; readonly nextMs: number; readonly needsMeta: boolean }

@@ -101,7 +101,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Other calls cannot take permits that are saved up for this call, or that they must leave to it because it was told its turn. */
+  /** Other calls cannot take permits that are saved up for this call, and must leave permits to it if it was told its turn. */
   get goesFirst(): boolean {
     return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }

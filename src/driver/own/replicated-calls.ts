@@ -17,7 +17,7 @@ import { askReplicas, ReplicaCount, type WantedReplicas } from "./replica-count.
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
   /**
-   * Resolves once the Sentinels have named the master. If that is another server, `move` is called first. Rejects if too few Sentinels
+   * Resolves once the Sentinels have named the master. If it is another server than before, `move` is called first. Rejects if too few Sentinels
    * answer. Absent without Sentinels: then the master stays the same server.
    */
   readonly confirm?: () => Promise<void>;
@@ -151,7 +151,7 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Answers each call that enough replicas have acknowledged, whose time is over, or that its caller has given up.
+   * Answers each call if enough replicas have acknowledged it, if its time is over, or if its caller has given it up.
    * @param counted undefined if the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {

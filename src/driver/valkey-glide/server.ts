@@ -54,7 +54,7 @@ export class ValkeyGlidePort implements ClientPort {
     };
   }
 
-  /** GLIDE does not tell the server of a slot, so each slot counts as a place of its own. */
+  /** GLIDE does not say which server has a slot, so each slot counts as a place of its own. */
   placeOf(key: string): string {
     return isCluster(this.#client) ? String(hashSlot(key)) : "";
   }

@@ -47,7 +47,7 @@ end
 
 -- Tells as many of the first lines their turn as the permits suffice for, but never the asking line. A line without a listener is
 -- removed. If any line was told its turn, the first line after these is told that it is next. is_first: the first line became first in
--- another way, and is told so.
+-- another way, and is told that it is first.
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
