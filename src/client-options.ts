@@ -19,18 +19,18 @@ import {
 /** Whether replicas must acknowledge a lock before the client relies on it. */
 export interface ReplicaOptions {
   /**
-   * `require`: if too few replicas acknowledge a lock in time, the client releases the lock and the call fails; if too few acknowledge a
-   * renewal, the lease is not prolonged. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks no replica. Default:
-   * `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
+   * `require`: if too few replicas acknowledge a lock in time, the client releases it and the call fails; if too few acknowledge a renewal,
+   * the lease is not prolonged. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks
+   * no replica. Default: `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
-   * How many: a number, or a `majority` or `all` of the connected replicas, at least one. Only for `require`.
+   * How many replicas: a number, or a `majority` or `all` of the connected replicas, at least one. Only for `require`.
    * Default: 1.
    */
   readonly min?: number | "majority" | "all";
   /**
-   * How long to wait for them, in milliseconds: at most half of `commandTimeoutMs`, and a quarter of the
+   * How long to wait for the replicas, in milliseconds: at most half of `commandTimeoutMs`, and a quarter of the
    * requested lease. Default: 1 000, or half of `commandTimeoutMs` if that is less.
    */
   readonly timeoutMs?: number;
@@ -54,11 +54,11 @@ export interface HandOffOptions {
 export interface AroundHold {
   /** The name of the lock or semaphore. */
   readonly name: string;
-  /** As events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
+  /** The kind as events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
   readonly kind: string;
-  /** As stored in Redis: for a joint lock the holders of its members, for leased permits their ids; empty for plain permits. */
+  /** The holder as stored in Redis: for a joint lock the holders of its members, for leased permits their ids; empty for plain permits. */
   readonly holder: string;
-  /** The fencing token, of a fenced lock. */
+  /** The fencing token of a fenced lock. */
   readonly token?: bigint;
   /** The note of the call. */
   readonly note?: string;
@@ -74,7 +74,7 @@ export interface HoldfastOptions {
    * `Infinity`: for ever. Default: `Infinity`.
    */
   readonly waitMs?: number;
-  /** The TTL of leases without `leaseMs`, in milliseconds, renewed every third of it. Default: 30 000. */
+  /** The TTL of leases without `leaseMs`, in milliseconds; renewed every third of that time. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
    * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of that time this
@@ -89,7 +89,7 @@ export interface HoldfastOptions {
    * How long a red lock of this client waits for the answer of one server, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected ones, if the client can ask them. */
+  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask them. */
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;

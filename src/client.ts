@@ -43,7 +43,7 @@ export class Client {
   /** The client as events name it. */
   readonly about: AboutClient;
   readonly settings: ClientSettings;
-  /** The terms of a lock call whose options say nothing about them. */
+  /** The terms of a lock call whose options set no terms. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -62,7 +62,7 @@ export class Client {
   acquired = 0;
   /** The calls as presence reports them; undefined if presence is off. */
   tally: Tally | undefined;
-  /** One function for each running body with permits of a plain semaphore: it gives them back. */
+  /** For each running body with permits of a plain semaphore, the function that gives the permits back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;

@@ -23,7 +23,7 @@ export interface Clock {
   schedule(delayMs: number, callback: () => void, keepAlive?: boolean): Timer;
 }
 
-/** Node fires a `setTimeout` with a longer delay at once, so longer ones run in stages. */
+/** Node fires a `setTimeout` with a longer delay at once, so longer delays run in stages. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The function of Node itself, even if a test framework has replaced the global. */

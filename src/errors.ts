@@ -16,7 +16,7 @@ export abstract class HoldfastError extends Error {
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Remaining milliseconds of its lease when the error is created, computed from the last answer about it; -1 if the key has no TTL. */
+  /** Remaining milliseconds of the holder's lease when the error is created, computed from the last answer about it; -1 if the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder is a thread of the client that waited; false for a lock that is only kept (`keepForMs`). */
   readonly own: boolean;
@@ -153,7 +153,7 @@ export class UnavailableError extends HoldfastError {
 }
 
 /**
- * Too few replicas acknowledged the lock, or the permits, in time: it was given back. Only with the option `replicas` in mode `require`.
+ * Too few replicas acknowledged the lock or the permits in time, so they were given back. Only with the option `replicas` in mode `require`.
  */
 export class NotReplicatedError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_NOT_REPLICATED";
@@ -163,7 +163,7 @@ export class NotReplicatedError extends HoldfastError {
     readonly acknowledged: number,
     /** How many were required. */
     readonly wanted: number,
-    /** How many milliseconds the call waited for them. */
+    /** How many milliseconds the call waited for the replicas. */
     readonly timeoutMs: number,
     what = `lock "${lockName}" was`,
   ) {

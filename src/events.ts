@@ -58,12 +58,12 @@ export interface AcquireEvent extends AboutLock {
   readonly leaseMs: number;
   /** Whether the watchdog renews the lease. */
   readonly renewed: boolean;
-  /** How long the call may wait, in milliseconds: 0 for a call that does not wait, Infinity for a call that waits for ever. */
+  /** How long the call may wait, in milliseconds: 0 if it does not wait, Infinity if it waits for ever. */
   readonly waitMs: number;
   /** The note of the call. */
   readonly note?: string;
   /**
-   * Set at the end. `refused`: it was not free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
+   * Set at the end. `refused`: nothing was free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
    * signal aborted, or the client was closed. `failed`: the call rejects for any other reason.
    */
   outcome?: "acquired" | "refused" | "timeout" | "cancelled" | "failed";
@@ -104,11 +104,11 @@ export interface LatchAwaitEvent extends AboutLock {
 export interface ContendedEvent extends AboutLock {
   /** The holder as stored in Redis, or as last seen; "" if none was seen yet, and for permits. */
   readonly holder: string;
-  /** Remaining milliseconds of its lease; -1 without a TTL, and if `holder` is "". */
+  /** Remaining milliseconds of the holder's lease; -1 without a TTL, and if `holder` is "". */
   readonly ttlMs: number;
   /** True if a thread of this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
-  /** How many calls of this client queued before this call; 0 if it asked by itself. */
+  /** How many calls of this client queued before this call; 0 if this call asked Redis itself. */
   readonly behind: number;
 }
 
@@ -175,7 +175,7 @@ export interface CommandEvent extends AboutClient {
   readonly script: string;
   /** How many locks, permits or latches the command concerned when it was last sent; set at the end, 0 if it was not sent. */
   locks?: number;
-  /** How often it was sent; set at the end. */
+  /** How often the command was sent; set at the end. */
   tries?: number;
   /**
    * Set at the end. `refused`: nothing was carried out, as far as is known. `unknown`: no answer, and it may have been carried out.
@@ -212,10 +212,10 @@ export interface ReplicasShortEvent extends AboutClient {
 export interface ServerUnsuitedEvent {
   /** The client that found the fault. */
   readonly clientId: string;
-  /** The server concerned, without credentials; all servers, if the Redis client does not report which of them it is. */
+  /** The server concerned, without credentials, or all servers if the Redis client does not report which. */
   readonly server: string;
   /**
-   * `evicts`: its `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,
+   * `evicts`: the server's `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,
    * and refuses writes.
    */
   readonly what: "evicts" | "is-replica";

@@ -107,7 +107,7 @@ function parsed(pattern: readonly string[]): { places: readonly PatternPlace[]; 
   return { places, stars };
 }
 
-/** A class ends with a bracket, or with the pattern. @param start the position behind its opening bracket */
+/** A class ends with a bracket, or at the end of the pattern. @param start the position behind its opening bracket */
 function classOf(
   pattern: readonly string[],
   start: number,

@@ -23,11 +23,11 @@ export interface Lease extends AsyncDisposable {
   readonly threadId: number;
   /** The number of holds of the thread, including this one: 1 for the outermost. */
   readonly holdCount: number;
-  /** Compares the clocks at each read, so it is right even after a blocked event loop or a stopped process. */
+  /** Compares the clocks at each read, so the state is right even after a blocked event loop or a stopped process. */
   readonly state: HoldState;
   /**
-   * Aborts with a {@link LeaseLostError} when the lease is lost, never later than the end of the time for which it
-   * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
+   * Aborts with a {@link LeaseLostError} when the lease is lost, at the latest when it may no longer be trusted, even if the lease is
+   * forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
   /**
@@ -59,8 +59,8 @@ export interface Lease extends AsyncDisposable {
   unlock(options?: UnlockOptions): Promise<void>;
   /**
    * Sets how long a fixed lease lasts from now on, longer or shorter than before. Until Redis answers, the shorter of the two leases is
-   * trusted; if the command fails, it is trusted until Redis has the old lease again. The longest lease of the thread's holds decides when the key
-   * expires in Redis.
+   * trusted; if the command fails, it is trusted until Redis has the old lease again. The longest lease of the thread's holds decides when
+   * the key expires in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
    * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it

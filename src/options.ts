@@ -24,7 +24,7 @@ export interface LockOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * The TTL of this hold in milliseconds, which the watchdog renews every third of it. After a crash the lock stays for at most this long,
+   * The TTL of this hold in milliseconds; the watchdog renews the hold every third of that time. After a crash the lock stays for at most this long,
    * and a longer outage loses the hold. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2, 6,
    * 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, with the longer TTL. Can not
    * be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.

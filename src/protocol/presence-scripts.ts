@@ -16,7 +16,7 @@ interface Tell extends GroupMember {
   readonly beat: number;
   /** How often the client reports while it gets no answer. */
   readonly everyMs: number;
-  /** How often it wants to report. */
+  /** How often the client wants to report. */
   readonly leastMs: number;
   /** How long the report outlives the client. */
   readonly keepMs: number;

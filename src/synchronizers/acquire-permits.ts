@@ -24,7 +24,7 @@ interface WantedPermits {
 export interface InVain {
   readonly permits: number;
   readonly waitedMs: number;
-  /** How many permits were available when it last asked; "unset": there was no semaphore; undefined if it got no answer. */
+  /** How many permits were available when the call last asked; "unset": there was no semaphore; undefined if there was no answer. */
   readonly available: number | "unset" | undefined;
 }
 
