@@ -45,7 +45,7 @@ export interface ConformanceHarness {
   endClient?(driver: Driver): Promise<void>;
   /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
-  /** Gives an existing key to another server. Resolves when all servers know its new server. */
+  /** Gives an existing key to another server. Resolves when all servers know the key's new server. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;

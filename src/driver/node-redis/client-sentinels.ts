@@ -52,7 +52,7 @@ export class ClientSentinels {
   }
 
   /**
-   * Listens from the first call on.
+   * Listens to the Sentinels from the first call on.
    * @returns a promise that settles when the Sentinels were first asked; undefined afterwards
    */
   meet(): Promise<void> | undefined {

@@ -181,7 +181,7 @@ export class ReplicatedCalls {
       if (connected !== undefined) this.#count.confirmed(connected);
       answer();
     };
-    // With any other demand the caller itself rejects too few acknowledgements. `connected` accepts them, so the master must be confirmed.
+    // The demand `connected` accepts too few acknowledgements, so the master must be confirmed. With other demands, the caller rejects them.
     const isShort = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
     const isDoubtful = isShort || (demand.replicas !== 0 && mayBeReplaced?.() === true);
     if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);

@@ -13,7 +13,7 @@ import { GlideSubscriptions } from "./subscriptions.js";
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
-/** Subscribers that a driver listens with. A driver ends every subscription of its subscriber that it did not make itself. */
+/** Subscribers that a driver listens with. A driver ends all subscriptions of its subscriber except its own. */
 const taken = new WeakSet<AnyClient>();
 
 /**

@@ -13,7 +13,7 @@ local MOST_LINES = 100
 -- The queue expires this long after a waiting client has last asked. Each client asks far more often.
 local QUEUE_MS = "600000"
 
--- Other kinds of queues may have left members in the key, which have no number of permits.
+-- Other kinds of queues may have left members without a number of permits in the key.
 local function wanted_by(line)
   return tonumber(string.sub(line, 38)) or 2 ^ 53
 end
