@@ -91,7 +91,7 @@ export interface HoldfastOptions {
   readonly redMemberTimeoutMs?: number;
   /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask them. */
   readonly replicas?: ReplicaOptions;
-  /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
+  /** Which messages to use in a cluster: those that Redisson clients use for the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
   /**
    * Whether the locks that are requested in the same turn of the event loop travel as one command, each with its own answer. Default:

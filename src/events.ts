@@ -206,8 +206,8 @@ export interface ReplicasShortEvent extends AboutClient {
 }
 
 /**
- * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when a client first
- * meets a server, when it is pinged, and when it answers again after a lost connection.
+ * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault: when the
+ * client first uses the server, pings it, or gets an answer again after a lost connection.
  */
 export interface ServerUnsuitedEvent {
   /** The client that found the fault. */
@@ -240,7 +240,7 @@ export interface EventChannel<Event> {
   unsubscribe(listener: (event: Event, name: string | symbol) => void): void;
 }
 
-/** A tracing channel. Unlike Node's type, it takes a subscriber with only some of the handlers. */
+/** A tracing channel. Unlike Node's type, this type takes a subscriber with only some of the handlers. */
 export interface TraceChannel<Event extends object>
   extends Omit<TracingChannel<Event, Event>, "subscribe" | "unsubscribe"> {
   subscribe(handlers: Partial<TracingChannelSubscribers<Event>>): void;

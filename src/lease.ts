@@ -98,9 +98,9 @@ export interface Believed {
   readonly state: HoldState;
   readonly signal: AbortSignal;
   readonly loss: LeaseLostError | undefined;
-  /** Milliseconds for which it may be trusted; 0 when it is over. */
+  /** Milliseconds for which the hold may be trusted; 0 when it is over. */
   checkMs(): number;
-  /** The same without side effects: it does not declare an expired lease lost. */
+  /** As `checkMs` without side effects: does not declare an expired lease lost. */
   believedMs(at?: Instant): number;
 }
 
@@ -217,8 +217,8 @@ function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
 }
 
 /**
- * Milliseconds for which a lease, or permits, would be trusted at a moment; 0 if not at all, or if it is over. Without side effects: an
- * expired lease is not declared lost by it.
+ * Milliseconds for which a lease, or permits, would be trusted at a moment; 0 if not at all, or if it is over. Without side effects:
+ * does not declare an expired lease lost.
  * @param at default: this moment, on the clock of each client that has a part in it
  */
 export function believedMs(lease: object, at?: Instant): number {

@@ -49,7 +49,7 @@ export interface LockOptions {
 /** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however the body ends. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn when it ends. Only for a plain,
+   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn how long it lasts. Only for a plain,
    * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;

@@ -23,7 +23,7 @@ export type ConformanceAbility =
   | "reaches-every-master"
   | "replicate";
 
-/** Gives drivers to the cases. Its optional members are abilities that some cases need. */
+/** Gives drivers to the cases. A harness's optional members are abilities that some cases need. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
