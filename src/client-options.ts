@@ -114,7 +114,7 @@ export interface HoldfastOptions {
   readonly clockSkewMs?: number;
   /**
    * Runs each body of `using`, `tryUsing` and `run`, also with permits, inside code of the program, such as a span or a log context. It is
-   * called in the scope of the hold, once for each body. It must call the body once, and return the body's result. If it throws before
+   * called in the scope of the hold, and must call the body once and return the body's result. If it throws before
    * that, the call fails with its error, and the lock is freed. Default: bodies run directly.
    */
   readonly around?: Around;

@@ -48,7 +48,8 @@ export function inLaterTurn(callback: () => void): void {
 
 /**
  * Fake timers hold `setImmediate` back until they are advanced. For them a turn of the event loop takes no time, so here a promise replaces
- * `setImmediate`. A test that advances the timers lets all promises settle before the next timer fires; a real turn might come after that timer.
+ * `setImmediate`. A test that advances the timers lets all promises settle before the next timer fires; a real turn might come after that
+ * timer.
  */
 function soon(callback: () => void): Timer {
   let isCancelled = false;

@@ -206,8 +206,8 @@ export interface ReplicasShortEvent extends AboutClient {
 }
 
 /**
- * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault: when the
- * client first uses the server, pings it, or gets an answer again after a lost connection.
+ * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when the client
+ * first uses the server, pings it, or gets an answer again after a lost connection.
  */
 export interface ServerUnsuitedEvent {
   /** The client that found the fault. */

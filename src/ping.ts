@@ -11,7 +11,7 @@ export interface PingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The answer of a server, and how long it took. */
+/** The answer of a server. */
 export interface Pong {
   /** The server that answered, without credentials, as far as the Redis client tells. */
   readonly server: string;
