@@ -1,6 +1,6 @@
 import { InvalidNameError } from "./errors.js";
 
-/** Ten years. A time beyond that is a mistake of the unit, and Redis refuses values outside its range. */
+/** Ten years. A longer time comes from a wrong unit, and Redis refuses values outside its range. */
 const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
 
 /** @throws TypeError */
@@ -9,7 +9,7 @@ export function checkFlag(option: string, value: boolean): void {
 }
 
 /**
- * An array, a date or a signal would count as an object without any option.
+ * An array, a date or a signal would pass as an object that sets no option.
  * @throws TypeError
  */
 export function checkObject(what: string, value: object, example?: string): void {
@@ -23,7 +23,7 @@ function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
-/** A wrong value in the words of an error. */
+/** A wrong value, as error messages show it. */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";

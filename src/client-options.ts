@@ -19,18 +19,18 @@ import {
 /** Whether replicas must acknowledge a lock before the client relies on it. */
 export interface ReplicaOptions {
   /**
-   * `require`: if too few replicas acknowledge an acquisition in time, it is given back and fails; a renewal with too few does not prolong
-   * the lease. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks no replica. Default:
-   * `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
+   * `require`: if too few replicas acknowledge a lock in time, the client releases it and the call fails; if too few acknowledge a renewal,
+   * the lease is not prolonged. `auto`: waits for all connected replicas, and publishes an event if there are too few. `off`: asks
+   * no replica. Default: `auto` in a cluster and with Sentinels if the Redis client can ask replicas, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
-   * How many: a number, or a `majority` or `all` of the connected replicas, at least one. Only for `require`.
+   * How many replicas: a number, or a `majority` or `all` of the connected replicas, at least one. Only for `require`.
    * Default: 1.
    */
   readonly min?: number | "majority" | "all";
   /**
-   * How long to wait for them, in milliseconds: at most half of `commandTimeoutMs`, and a quarter of the
+   * How long to wait for the replicas, in milliseconds: at most half of `commandTimeoutMs`, and a quarter of the
    * requested lease. Default: 1 000, or half of `commandTimeoutMs` if that is less.
    */
   readonly timeoutMs?: number;
@@ -54,11 +54,11 @@ export interface HandOffOptions {
 export interface AroundHold {
   /** The name of the lock or semaphore. */
   readonly name: string;
-  /** As events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
+  /** The kind as events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
   readonly kind: string;
-  /** As stored in Redis: for a joint lock the holders of its members, for leased permits their ids; empty for plain permits. */
+  /** The holder as stored in Redis: for a joint lock the holders of its members, for leased permits their ids; empty for plain permits. */
   readonly holder: string;
-  /** The fencing token, of a fenced lock. */
+  /** The fencing token of a fenced lock. */
   readonly token?: bigint;
   /** The note of the call. */
   readonly note?: string;
@@ -74,7 +74,7 @@ export interface HoldfastOptions {
    * `Infinity`: for ever. Default: `Infinity`.
    */
   readonly waitMs?: number;
-  /** The TTL of leases without `leaseMs`, in milliseconds, renewed every third of it. Default: 30 000. */
+  /** The TTL of leases without `leaseMs`, in milliseconds; renewed every third of that time. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
    * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds. Every third of that time this
@@ -89,9 +89,9 @@ export interface HoldfastOptions {
    * How long a red lock of this client waits for the answer of one server, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected ones, if the client can ask them. */
+  /** Whether replicas must acknowledge a lock before the client relies on it. Default: in a cluster and with Sentinels all connected replicas, if the client can ask them. */
   readonly replicas?: ReplicaOptions;
-  /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
+  /** Which messages to use in a cluster: those that Redisson clients use for the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
   /**
    * Whether the locks that are requested in the same turn of the event loop travel as one command, each with its own answer. Default:
@@ -114,13 +114,13 @@ export interface HoldfastOptions {
   readonly clockSkewMs?: number;
   /**
    * Runs each body of `using`, `tryUsing` and `run`, also with permits, inside code of the program, such as a span or a log context. It is
-   * called in the scope of the hold, once for each body. It must call the body once, and return the body's result. If it throws before
+   * called in the scope of the hold, and must call the body once and return the body's result. If it throws before
    * that, the call fails with its error, and the lock is freed. Default: bodies run directly.
    */
   readonly around?: Around;
   /**
-   * Whether the client reports to its group every few seconds, by a small command, what it is and which locks it has held or waited for
-   * since the last report or longer. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
+   * Whether the client sends its group a small report every few seconds: what it is, and the locks that it has held or waited for at
+   * least since the last report. `fleet()` reads the reports. The first report comes after some seconds. Default: false.
    */
   readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
@@ -258,7 +258,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // A number from the caller must not exceed half of the command timeout; the default is lowered to that.
+  // A number from the caller must not exceed half of the command timeout; the default is lowered to this half.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

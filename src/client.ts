@@ -43,7 +43,7 @@ export class Client {
   /** The client as events name it. */
   readonly about: AboutClient;
   readonly settings: ClientSettings;
-  /** The terms of a lock call whose options say nothing about them. */
+  /** The terms of a lock call whose options set no terms. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -62,7 +62,7 @@ export class Client {
   acquired = 0;
   /** The calls as presence reports them; undefined if presence is off. */
   tally: Tally | undefined;
-  /** One function for each running body with permits of a plain semaphore: it gives them back. */
+  /** For each running body with permits of a plain semaphore, the function that gives the permits back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
@@ -71,7 +71,7 @@ export class Client {
   readonly #permitWatchdog: Watchdog;
   readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
-  /** Waiters of calls for locks of several clients; true for waiters of a running body of this client. */
+  /** Waiters of calls that take locks of several clients; true if a running body of this client made the call. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
   readonly #unlisten: () => void;
@@ -133,7 +133,7 @@ export class Client {
     this.#unlisten = whenListened(this);
   }
 
-  /** Called when `holdfast:lease:lost` gets a subscriber: sets the alarms of leases that were taken before. */
+  /** Called when `holdfast:lease:lost` gets a subscriber: sets the alarms of the leases that exist by then. */
   tellEnds(): void {
     for (const stay of [...this.threads.stays()]) for (const hold of [...stay.live]) hold.tellEnd();
     for (const hold of this.permits.all()) hold.tellEnd();
@@ -241,8 +241,8 @@ export class Client {
   }
 
   /**
-   * Waits for the commands under way: at most two command timeouts, and after the first only until the server has been silent for a whole
-   * one. Then ends all services.
+   * Waits for the commands under way for one command timeout. If the server has been silent for less than that, waits until its silence has
+   * lasted a command timeout. Then ends all services.
    */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;

@@ -23,7 +23,7 @@ export interface Clock {
   schedule(delayMs: number, callback: () => void, keepAlive?: boolean): Timer;
 }
 
-/** Node fires a `setTimeout` with a longer delay at once, so longer ones run in stages. */
+/** Node fires a `setTimeout` with a longer delay at once, so longer delays run in stages. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The function of Node itself, even if a test framework has replaced the global. */
@@ -48,7 +48,8 @@ export function inLaterTurn(callback: () => void): void {
 
 /**
  * Fake timers hold `setImmediate` back until they are advanced. For them a turn of the event loop takes no time, so here a promise replaces
- * it. A test that advances the timers lets all promises settle before the next timer fires; a real turn might come after that timer.
+ * `setImmediate`. A test that advances the timers lets all promises settle before the next timer fires; a real turn might come after that
+ * timer.
  */
 function soon(callback: () => void): Timer {
   let isCancelled = false;

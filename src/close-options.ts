@@ -3,8 +3,8 @@ import { checkFlag, checkObject, duration, known, refuseUnknown } from "./checks
 /** How to close a client. */
 export interface CloseOptions {
   /**
-   * Also releases everything that is still held. Otherwise other clients wait for the TTL, and for ever for permits of a plain semaphore.
-   * Default: false.
+   * Also releases everything that is still held. Otherwise other clients wait until the TTL ends; for permits of a plain semaphore, they
+   * wait for ever. Default: false.
    */
   readonly releaseHeld?: boolean;
   /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */

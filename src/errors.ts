@@ -16,7 +16,7 @@ export abstract class HoldfastError extends Error {
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Remaining milliseconds of its lease when the error is created, computed from the last answer about it; -1 if the key has no TTL. */
+  /** Remaining milliseconds of the holder's lease when the error is created, computed from the last answer about it; -1 if the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder is a thread of the client that waited; false for a lock that is only kept (`keepForMs`). */
   readonly own: boolean;
@@ -32,7 +32,7 @@ export class WaitTimeoutError extends HoldfastError {
     waitedMs: number,
     /** The holder that the last attempt saw; undefined if it saw none. */
     readonly obstacle: Obstacle | undefined,
-    /** The lock or permits that the call waited for, in the words of the message. */
+    /** The lock or permits that the call waited for, as the message names them. */
     wanted: string = lockBehind(lockName, obstacle),
   ) {
     super(`waited ${Math.round(waitedMs)} ms for ${wanted}`);
@@ -40,7 +40,7 @@ export class WaitTimeoutError extends HoldfastError {
   }
 }
 
-/** A lock and its holder, in the words of an error. @param reentry the option: how the caller may re-enter a lock that it holds */
+/** A lock and its holder, as error messages name them. @param reentry the option: how the caller may re-enter a lock that it holds */
 export function lockBehind(
   lockName: string,
   obstacle: Obstacle | undefined,
@@ -153,7 +153,7 @@ export class UnavailableError extends HoldfastError {
 }
 
 /**
- * Too few replicas acknowledged the lock, or the permits, in time: it was given back. Only with the option `replicas` in mode `require`.
+ * Too few replicas acknowledged the lock or the permits in time, so they were given back. Only with the option `replicas` in mode `require`.
  */
 export class NotReplicatedError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_NOT_REPLICATED";
@@ -163,7 +163,7 @@ export class NotReplicatedError extends HoldfastError {
     readonly acknowledged: number,
     /** How many were required. */
     readonly wanted: number,
-    /** How many milliseconds the call waited for them. */
+    /** How many milliseconds the call waited for the replicas. */
     readonly timeoutMs: number,
     what = `lock "${lockName}" was`,
   ) {

@@ -23,7 +23,7 @@ interface AboutLock extends AboutClient {
 }
 
 interface AboutHold extends AboutLock {
-  /** The holder as stored in Redis; of leased permits their ids, with commas between; "" of a plain semaphore, whose permits have no owner. */
+  /** The holder as stored in Redis; for leased permits their ids, with commas between; "" for a plain semaphore, whose permits have no owner. */
   readonly holder: string;
 }
 
@@ -33,11 +33,11 @@ interface AboutHold extends AboutLock {
  * - `message`: a message reported a release, and the call asked.
  * - `grant`: a message gave a fair lock to the call, which did not have to ask.
  * - `hand-off`: another call of the same client handed the lock on to this call.
- * - `release`: another call of the same client released the lock, or passed its turn to ask, or its answer, on to this call.
+ * - `release`: another call of the same client released the lock, gave this call its turn to ask, or shared its answer with this call.
  * - `timer`: it asked again when the lease that it had seen, the safety period, or a pause was over. If the lock was released before that,
  *   a message was lost.
  * - `reconnect`: messages began to arrive, for the first time or again, and it asked because it might have missed one.
- * - `re-entry`: its own thread already had the lock, or reads while it has the write lock.
+ * - `re-entry`: the call's thread already had the lock, or now reads while it has the write lock.
  */
 export type WaitEnd =
   | "free"
@@ -52,18 +52,18 @@ export type WaitEnd =
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
   /**
-   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the thread has holds with a
-   * longer lease that the watchdog renews, a re-entered hold gets it.
+   * The lease that the call asks for, in milliseconds; Infinity for permits that never return by themselves. If the watchdog renews
+   * other holds of the thread with a longer lease, a re-entered hold gets that lease.
    */
   readonly leaseMs: number;
   /** Whether the watchdog renews the lease. */
   readonly renewed: boolean;
-  /** How long the call may wait, in milliseconds: 0 for a call that does not wait, Infinity for a call that waits for ever. */
+  /** How long the call may wait, in milliseconds: 0 if it does not wait, Infinity if it waits for ever. */
   readonly waitMs: number;
   /** The note of the call. */
   readonly note?: string;
   /**
-   * Set at the end. `refused`: it was not free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
+   * Set at the end. `refused`: nothing was free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
    * signal aborted, or the client was closed. `failed`: the call rejects for any other reason.
    */
   outcome?: "acquired" | "refused" | "timeout" | "cancelled" | "failed";
@@ -104,11 +104,11 @@ export interface LatchAwaitEvent extends AboutLock {
 export interface ContendedEvent extends AboutLock {
   /** The holder as stored in Redis, or as last seen; "" if none was seen yet, and for permits. */
   readonly holder: string;
-  /** Remaining milliseconds of its lease; -1 without a TTL, and if `holder` is "". */
+  /** Remaining milliseconds of the holder's lease; -1 without a TTL, and if `holder` is "". */
   readonly ttlMs: number;
   /** True if a thread of this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
-  /** How many calls of this client queued before this call; 0 if it asked by itself. */
+  /** How many calls of this client queued before this call; 0 if this call asked Redis itself. */
   readonly behind: number;
 }
 
@@ -175,7 +175,7 @@ export interface CommandEvent extends AboutClient {
   readonly script: string;
   /** How many locks, permits or latches the command concerned when it was last sent; set at the end, 0 if it was not sent. */
   locks?: number;
-  /** How often it was sent; set at the end. */
+  /** How often the command was sent; set at the end. */
   tries?: number;
   /**
    * Set at the end. `refused`: nothing was carried out, as far as is known. `unknown`: no answer, and it may have been carried out.
@@ -206,16 +206,16 @@ export interface ReplicasShortEvent extends AboutClient {
 }
 
 /**
- * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when a client first
- * meets a server, when it is pinged, and when it answers again after a lost connection.
+ * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when the client
+ * first uses the server, pings it, or gets an answer again after a lost connection.
  */
 export interface ServerUnsuitedEvent {
   /** The client that found the fault. */
   readonly clientId: string;
-  /** The server concerned, without credentials; one of several if the Redis client reports which. */
+  /** The server concerned, without credentials, or all servers if the Redis client does not report which. */
   readonly server: string;
   /**
-   * `evicts`: its `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,
+   * `evicts`: the server's `maxmemory-policy` is not `noeviction`, so it may remove a lock that is held. `is-replica`: it is not a master,
    * and refuses writes.
    */
   readonly what: "evicts" | "is-replica";
@@ -240,7 +240,7 @@ export interface EventChannel<Event> {
   unsubscribe(listener: (event: Event, name: string | symbol) => void): void;
 }
 
-/** A tracing channel. Unlike Node's type, it takes a subscriber with only some of the handlers. */
+/** A tracing channel. Unlike Node's type, this type takes a subscriber with only some of the handlers. */
 export interface TraceChannel<Event extends object>
   extends Omit<TracingChannel<Event, Event>, "subscribe" | "unsubscribe"> {
   subscribe(handlers: Partial<TracingChannelSubscribers<Event>>): void;

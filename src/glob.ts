@@ -22,7 +22,7 @@ export function glob(pattern: string): (text: string) => boolean {
 
 /** @param staying the numbers of places before a star @param last the number of all places */
 function fits(text: string, staying: Uint32Array, fitting: Fitting, last: number): boolean {
-  /** The possible numbers of places that the text read so far fills, as bits. */
+  /** As bits: how many places the text that was read so far may fill. */
   const filled = new Uint32Array(staying.length);
   add(filled, 0);
   for (const char of text) {
@@ -107,7 +107,7 @@ function parsed(pattern: readonly string[]): { places: readonly PatternPlace[]; 
   return { places, stars };
 }
 
-/** A class ends with a bracket, or with the pattern. @param start the position behind its opening bracket */
+/** A class ends with a bracket, or at the end of the pattern. @param start the position behind its opening bracket */
 function classOf(
   pattern: readonly string[],
   start: number,

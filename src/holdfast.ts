@@ -82,7 +82,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies learn of it while their grace lasts. A lease's own
-   * signal aborts when the grace is over. Once {@link close} has begun, `closing` is aborted.
+   * signal aborts when the grace is over.
    */
   get closing(): AbortSignal {
     return this.#client.closing;
@@ -402,8 +402,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Asks the server whether it answers: for health checks. Asks one server, even in a cluster: the server of the key of the name
-   * `clientId`.
+   * For health checks: asks the server whether it answers; in a cluster, only the server of the key that belongs to the name `clientId`.
    * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
    * @example const { rttMs } = await holdfast.ping({ timeoutMs: 500 });
    */
@@ -428,9 +427,9 @@ export class Holdfast implements AsyncDisposable {
    * still take locks. Then declares the remaining holds lost and stops renewing them. Closes only the connections that holdfast opened.
    * Safe twice.
    *
-   * Waits for the bodies, `graceMs` at most. Then waits for releases and other commands under way: until a command has had no answer for
-   * one `commandTimeoutMs`, and at most for two, to clean up after lost answers. To end its connections, the Redis client may need another
-   * `commandTimeoutMs`; usually it ends them at once.
+   * Waits for the bodies, `graceMs` at most. Then waits for releases, other commands under way, and the clean-up after lost answers. This
+   * wait ends when a command has had no answer for one `commandTimeoutMs`, and at the latest after two. To end its connections, the Redis
+   * client may need another `commandTimeoutMs`; usually it ends them at once.
    * @throws TypeError, RangeError before anything is done
    * @example await holdfast.close({ graceMs: 10_000, releaseHeld: true });
    */

@@ -23,11 +23,11 @@ export interface Lease extends AsyncDisposable {
   readonly threadId: number;
   /** The number of holds of the thread, including this one: 1 for the outermost. */
   readonly holdCount: number;
-  /** Compares the clocks at each read, so it is right even after a blocked event loop or a stopped process. */
+  /** Compares the clocks at each read, so the state is right even after a blocked event loop or a stopped process. */
   readonly state: HoldState;
   /**
-   * Aborts with a {@link LeaseLostError} when the lease is lost, never later than the end of the time for which it
-   * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
+   * Aborts with a {@link LeaseLostError} when the lease is lost, at the latest when it may no longer be trusted, even if the lease is
+   * forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
   /**
@@ -59,8 +59,8 @@ export interface Lease extends AsyncDisposable {
   unlock(options?: UnlockOptions): Promise<void>;
   /**
    * Sets how long a fixed lease lasts from now on, longer or shorter than before. Until Redis answers, the shorter of the two leases is
-   * trusted; if the command fails, until Redis has the old lease again. The longest lease of the thread's holds decides when the key
-   * expires in Redis.
+   * trusted; if the command fails, it is trusted until Redis has the old lease again. The longest lease of the thread's holds decides when
+   * the key expires in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
    * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it
@@ -98,9 +98,9 @@ export interface Believed {
   readonly state: HoldState;
   readonly signal: AbortSignal;
   readonly loss: LeaseLostError | undefined;
-  /** Milliseconds for which it may be trusted; 0 when it is over. */
+  /** Milliseconds for which the hold may be trusted; 0 when it is over. */
   checkMs(): number;
-  /** The same without side effects: it does not declare an expired lease lost. */
+  /** As `checkMs` without side effects: does not declare an expired lease lost. */
   believedMs(at?: Instant): number;
 }
 
@@ -115,7 +115,7 @@ export abstract class AnyLease implements AfterBody {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
-  /** In logs and JSON: the values that only this class has. */
+  /** The values that only this class has, for logs and JSON. */
   protected abstract readonly values: object;
 
   static believedMs(lease: AnyLease, at: Instant | undefined): number {
@@ -217,8 +217,8 @@ function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
 }
 
 /**
- * Milliseconds for which a lease, or permits, would be trusted at a moment; 0 if not at all, or if it is over. Without side effects: an
- * expired lease is not declared lost by it.
+ * Milliseconds for which a lease, or permits, would be trusted at a moment; 0 if not at all, or if it is over. Without side effects:
+ * does not declare an expired lease lost.
  * @param at default: this moment, on the clock of each client that has a part in it
  */
 export function believedMs(lease: object, at?: Instant): number {
@@ -287,7 +287,7 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#keepForMs === undefined ? this.unlock() : this.#keep(this.#keepForMs);
   }
 
-  /** If the body leaves another hold of its thread, the lock can not be kept: this hold is released, and an event reports the failure. */
+  /** If the thread still has another hold after the body, the lock can not be kept: this hold is released, and an event reports the failure. */
   async #keep(keepForMs: number): Promise<void> {
     try {
       await this.unlock({ keepForMs });

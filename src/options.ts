@@ -24,7 +24,7 @@ export interface LockOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * The TTL of this hold in milliseconds, which the watchdog renews every third of it. After a crash the lock stays for at most this long,
+   * The TTL of this hold in milliseconds; the watchdog renews the hold every third of that time. After a crash the lock stays for at most this long,
    * and a longer outage loses the hold. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2, 6,
    * 12 or 24 hours, so that holds are renewed together. A re-entered hold is renewed together with the first, with the longer TTL. Can not
    * be combined with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
@@ -49,7 +49,7 @@ export interface LockOptions {
 /** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however the body ends. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn when it ends. Only for a plain,
+   * Milliseconds for which the lock stays taken after the release, without an owner; waiters learn how long it lasts. Only for a plain,
    * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;
@@ -106,7 +106,7 @@ export interface SpinLockSettings extends LockSettings {
 export interface ReadWriteLockSettings extends LockSettings {
   /**
    * Whether readers of holdfast give way to a waiting writer of holdfast, so that an unbroken sequence of readers does not
-   * keep it out. Default: false.
+   * keep the writer out. Default: false.
    */
   readonly fair?: boolean;
 }
@@ -114,7 +114,7 @@ export interface ReadWriteLockSettings extends LockSettings {
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The leases that `watchdogMs` of a call can have: holds with the same lease are renewed together, so there are few beats. */
+/** The values to which `watchdogMs` of a call is rounded: holds with the same value are renewed together. */
 const WATCHDOG_LADDER_MS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS),
@@ -122,7 +122,7 @@ const WATCHDOG_LADDER_MS: readonly number[] = [
 ];
 /** With a shorter lease, the watchdog could not renew in time, because its timers have a resolution of a tenth of a second. */
 const SHORTEST_WATCHDOG_MS = SECOND_MS;
-/** A longer value is surely a mistake of the unit: the lock would outlive its process for more than a day. */
+/** A longer value surely comes from a wrong unit: the lock would outlive its process for more than a day. */
 const LONGEST_WATCHDOG_MS = 24 * HOUR_MS;
 
 /** The `watchdogMs` of a call, rounded down. */

@@ -11,7 +11,7 @@ export interface PingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The answer of a server, and its time. */
+/** The answer of a server. */
 export interface Pong {
   /** The server that answered, without credentials, as far as the Redis client tells. */
   readonly server: string;
@@ -19,7 +19,7 @@ export interface Pong {
   readonly rttMs: number;
   /** The server's clock minus the wall clock of this process halfway between sending and answer, in whole milliseconds. */
   readonly clockOffsetMs: number;
-  /** Its version of Redis; for Valkey the compatible version of Redis. null if `INFO` is not allowed. */
+  /** The server's version of Redis; for Valkey the compatible version of Redis. null if `INFO` is not allowed. */
   readonly version: string | null;
 }
 

@@ -74,7 +74,7 @@ export interface DriverTraits {
   /** Names the server in messages, without credentials: `redis://127.0.0.1:6379/0`. */
   readonly server: string;
   readonly topology: "standalone" | "sentinel" | "cluster" | "memory";
-  /** Whether it can listen to sharded messages. Default: false. */
+  /** Whether the connection can listen to sharded messages. Default: false. */
   readonly sharded?: boolean;
 }
 

@@ -77,7 +77,7 @@ function ltrim({ keyspace }: CommandServer, key: string, start: string, stop: st
   return OK;
 }
 
-/** Removes the first `count` occurrences, the last ones if negative, all if 0. */
+/** Removes the first `count` occurrences; the last ones if `count` is negative, all if it is 0. */
 function lrem({ keyspace }: CommandServer, key: string, count: string, item: string): Reply {
   const wanted = parseInteger(count);
   const list = keyspace.get(key, "list");

@@ -14,7 +14,7 @@ const CHUNK_NAME = "@user_script";
  */
 const BALLAST = 16;
 
-/** Runs one command for a script; gets its name and arguments. */
+/** Runs one command for a script; gets the command's name and arguments. */
 export type CommandRunner = (words: readonly string[]) => Reply;
 
 /** Redis' Lua: one interpreter, which compiles each script once. */

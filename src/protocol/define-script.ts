@@ -6,11 +6,11 @@ import type { RawReply, ScriptCall, ScriptSource } from "./script-call.js";
 export interface Script<Input, Reply> {
   readonly name: string;
   /**
-   * Whether it writes data that replicas should acknowledge. `if possible`: the script frees something, and must run even if the server
+   * Whether the script writes data that replicas should acknowledge. `if possible`: the script frees something, and must run even if the server
    * cannot ask replicas.
    */
   readonly replicated: boolean | "if possible";
-  /** Whether it has no keys and runs on each master. Its reply then has a list for each master, with the master's name and answer. */
+  /** Whether the script has no keys and runs on each master. The reply then has a list for each master, with the master's name and answer. */
   readonly everywhere: boolean;
   /** The most keys that one call of the script should have; undefined: the same as for other scripts. */
   readonly mostKeys: number | undefined;

@@ -2,10 +2,10 @@ import { type ScriptSource, scriptSource } from "./script-call.js";
 
 /** How a client's scripts are encoded for its servers. */
 export interface Dialect {
-  /** Which messages its scripts publish. */
+  /** Which messages the client's scripts publish. */
   readonly publishes: Publishing;
   /**
-   * Whether its scripts grant a freed lock to a waiter. False if replicas must acknowledge: they may lack the write that gives the lock to
+   * Whether the client's scripts grant a freed lock to a waiter. False if replicas must acknowledge: they may lack the write that gives the lock to
    * the waiter.
    */
   readonly grants: boolean;
@@ -29,7 +29,7 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
   both: `$& ${SHARDED}`,
 };
 
-/** The variants of each script that publish other messages. */
+/** The variants that `publishing` has made of each script. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
 /** A variant of the script that publishes these messages instead of classic messages. */

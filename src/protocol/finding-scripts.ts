@@ -9,7 +9,7 @@ import type { RawReply } from "./script-call.js";
 /** A channel of a lock, a semaphore or a latch. */
 export interface FoundChannel {
   readonly channel: string;
-  /** How many connections to the masters listen to it. */
+  /** How many connections to the masters listen to the channel. */
   readonly listeners: number;
 }
 

@@ -73,7 +73,7 @@ function fairScript({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceU
 /** Frees a lock from the seen readers; see read-write-force-unlock.lua. */
 export const readForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = readWriteScript(UNLOCKED);
 
-/** Frees a lock from the seen writer and its own reads; see read-write-force-unlock.lua. */
+/** Frees a lock from the seen writer and the writer's own reads; see read-write-force-unlock.lua. */
 export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = readWriteScript(WRITE_UNLOCKED);
 
 function readWriteScript(message: string): Script<ForceUnlock, ForceUnlockAnswer> {

@@ -56,7 +56,7 @@ interface LockLook {
   readonly waitingKeys?: readonly string[] | undefined;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
-  /** The channels of its waiters. */
+  /** The channels of the lock's waiters. */
   readonly channels?: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export interface AcquireItem {
   /** The channel of the waiters. */
   readonly channel: string;
   /**
-   * Set for a client that waits in the lock's queue: whether other calls of it still wait when it gets the lock, and whether it polls and
+   * Set for a client that waits in the lock's queue: whether its other calls still wait when it gets the lock, and whether it polls and
    * so gets no message about its turn.
    */
   readonly queued?: { readonly waitsOn: boolean; readonly polls: boolean } | undefined;
@@ -250,7 +250,7 @@ export interface Renewal {
   readonly holder: string;
   /** The least TTL of the lock. */
   readonly leaseMs: number;
-  /** The least TTL of each hold, the outermost first; 0 for a number without a hold. */
+  /** The least TTL of each hold, the outermost first; 0 for a hold that does not exist. */
   readonly holdMs: readonly number[];
 }
 

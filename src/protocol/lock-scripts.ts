@@ -152,13 +152,13 @@ export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]
 export interface ServerProbe {
   /** null if the server does not tell. */
   readonly version: string | null;
-  /** Whether it has sharded messages. */
+  /** Whether the server has sharded messages. */
   readonly sharded: boolean;
-  /** Its setting `maxmemory-policy`; null if the server does not tell. */
+  /** The setting `maxmemory-policy`; null if the server does not tell. */
   readonly policy: string | null;
-  /** Its role, `master` or `slave`; null if the server does not tell. */
+  /** The server's role, `master` or `slave`; null if the server does not tell. */
   readonly role: string | null;
-  /** Its setting `maxmemory` in bytes, as digits; "0": no limit; null if the server does not tell. */
+  /** The setting `maxmemory` in bytes, as digits; "0": no limit; null if the server does not tell. */
   readonly memory: string | null;
 }
 

@@ -13,7 +13,7 @@ export interface Looking extends ToSemaphore {
   readonly looks?: Pick<LookIntoQueue, "countsAll"> | undefined;
 }
 
-/** How a line of the queue asks: the calls of one client for one number of permits; see permit-question.lua. */
+/** How a line of the queue asks; see permit-question.lua. A line is the calls of one client for one number of permits. */
 export interface AskingLine {
   /** "<client id>:<permits>". */
   readonly line: string;

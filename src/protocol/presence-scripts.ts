@@ -16,7 +16,7 @@ interface Tell extends GroupMember {
   readonly beat: number;
   /** How often the client reports while it gets no answer. */
   readonly everyMs: number;
-  /** How often it wants to report. */
+  /** How often the client wants to report. */
   readonly leastMs: number;
   /** How long the report outlives the client. */
   readonly keepMs: number;
@@ -27,8 +27,8 @@ interface Tell extends GroupMember {
 }
 
 /**
- * How often a client of the group reports, and whether the next report needs `meta`. If `isLate`, nothing was written; if a later beat is
- * the reason, `stored` is higher than this beat.
+ * How often a client of the group reports, and whether the next report needs `meta`. If `isLate`, nothing was written; if a later
+ * call of the client had written before, `stored` is higher than the `beat` of this call.
  */
 export type TellAnswer =
   | { readonly isLate: false; readonly nextMs: number; readonly needsMeta: boolean }

@@ -63,7 +63,7 @@ function cancelArgs({ id, memoryMs, settled }: RepeatableRequest): (string | num
   return [id, memoryMs, settled.join(",")];
 }
 
-/** Takes a request for permits back; see semaphore-cancel.lua. */
+/** Takes back a request for permits; see semaphore-cancel.lua. */
 export const semaphoreCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.semaphoreCancel,
   replicated: "if possible",
@@ -118,7 +118,7 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = de
   }),
 });
 
-/** Takes a request for leased permits back; see permit-cancel.lua. */
+/** Takes back a request for leased permits; see permit-cancel.lua. */
 export const permitCancel: Script<PermitWish, CountAnswer<CancelledRequest>> = defineScript({
   source: scripts.permitCancel,
   replicated: "if possible",

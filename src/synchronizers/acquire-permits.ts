@@ -24,7 +24,7 @@ interface WantedPermits {
 export interface InVain {
   readonly permits: number;
   readonly waitedMs: number;
-  /** How many permits were available when it last asked; "unset": there was no semaphore; undefined if it got no answer. */
+  /** How many permits were available when the call last asked; "unset": there was no semaphore; undefined if there was no answer. */
   readonly available: number | "unset" | undefined;
 }
 
@@ -101,7 +101,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     return this.waiter.waitedMs;
   }
 
-  /** Other calls cannot take permits that are saved up for this call, or that they must leave to it because it was told its turn. */
+  /** Other calls cannot take permits that are saved up for this call, and must leave permits to it if it was told its turn. */
   get goesFirst(): boolean {
     return this.#saving !== undefined || (this.attempts > 0 && this.line?.queues === true);
   }

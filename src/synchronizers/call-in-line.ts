@@ -22,7 +22,7 @@ type CallState = "waiting" | "asking" | "entered" | "over" | "cancelled" | "fail
 export abstract class CallInLine<T> {
   readonly count: Count;
   readonly waiter: Waiter;
-  /** The line in which it waits; undefined if it asks only once. */
+  /** The line in which the call waits; undefined if the call asks only once. */
   protected line: WaitLine | undefined;
   /** How many commands the call has sent that may have had an effect. */
   attempts = 0;
@@ -30,7 +30,7 @@ export abstract class CallInLine<T> {
   waitEndedBy: WaitEnd = "free";
   /** Why the call asks; undefined if it is in no line. */
   protected news: WaitEnd | undefined;
-  /** Whether it has asked or slept. */
+  /** Whether the call has asked or slept. */
   #hasBegun = false;
   #state: CallState = "waiting";
   #error: unknown;

@@ -36,7 +36,7 @@ export interface CountDownLatch {
   countDown(): Promise<void>;
 
   /**
-   * How many times it must still be counted down; 0 when it is open.
+   * How many times the latch must still be counted down; 0 when it is open.
    * @example const missing = await latch.getCount();
    */
   getCount(): Promise<number>;

@@ -40,7 +40,7 @@ export interface PermitSource<Granted> {
 /** The call for the permits. */
 interface Asker {
   readonly source: Pick<PermitSource<unknown>, "count" | "acquire" | "cancel" | "lot">;
-  /** The name under which permits are saved up for it. */
+  /** The name under which permits are saved up for the call. */
   readonly owner: string;
   /** Once true, nothing more is sent for the call. */
   readonly cancelled: boolean;
@@ -58,7 +58,7 @@ export class PermitCommand implements Patience {
   readonly lot: Lot;
   /** How long permits are saved up if there are too few; 0: not at all. */
   readonly saveMs: number;
-  /** How it enters the queue of waiting clients; undefined if no client is known to wait. */
+  /** How the request enters the queue of waiting clients; undefined if no client is known to wait. */
   readonly queued: AskingLine | undefined;
   readonly #asker: Asker;
   readonly #room: Room;

@@ -54,8 +54,8 @@ export interface PermitExpirableSemaphore {
   addPermits(permits: number): Promise<void>;
 
   /**
-   * Takes permits, by default one, at most 1 000. Waits at most `waitMs`, by default for ever. Without `leaseMs` and `watchdog` they are
-   * permanent, as in Redisson: if the process dies, they never return.
+   * Takes permits, by default one, at most 1 000. Waits at most `waitMs`, by default for ever. Without `leaseMs` and `watchdog` the
+   * permits are permanent, as in Redisson: if the process dies, they never return.
    * @throws WaitTimeoutError when `waitMs` runs out; the signal's reason when it aborts
    * @example await using permits = await semaphore.acquire(2, { watchdog: true, waitMs: 5_000 });
    */

@@ -16,7 +16,7 @@ export interface Permits extends AsyncDisposable {
   readonly name: string;
   /** One for each permit: 32 lower-case hexadecimal digits. Any code that has them may release the permits. */
   readonly ids: readonly string[];
-  /** Reads the clocks, so it is right even after a blocked event loop or a stopped process. */
+  /** Reads the clocks, so the state is right even after a blocked event loop or a stopped process. */
   readonly state: HoldState;
   /**
    * Aborts with a {@link LeaseLostError} when the permits are lost, at the latest when their lease may no longer be trusted. Does not abort

@@ -21,7 +21,7 @@ interface SeenSemaphore {
 
 /** The permits to release by force. */
 export interface ForceReleaseOptions {
-  /** Their ids, at most 1,000; each must be among the seen ids. */
+  /** The permits' ids, at most 1,000; each must be among the seen ids. */
   readonly ids: readonly string[];
 }
 

@@ -19,7 +19,7 @@ import type { PermitSource } from "./permit-command.js";
 
 /**
  * A number of permits that any process may take and give back. They have no owner: a process that dies does not give its permits back; use
- * a {@link PermitExpirableSemaphore} for that.
+ * a {@link PermitExpirableSemaphore} for permits that return by themselves.
  *
  * All methods reject with `UnavailableError` when Redis does not answer or refuses: the change has then happened once or not at all; a
  * release is repeated in the background. They reject with `WrongTypeError` when the key holds something else, and with `ClientClosedError`
@@ -45,7 +45,7 @@ export interface Semaphore {
   acquire(options: WaitOptions): Promise<void>;
 
   /**
-   * Takes permits, by default one, if there are enough, by default without waiting, in one round trip.
+   * Takes permits if there are enough, by default one and without waiting, in one round trip.
    * @returns false if there were not enough
    * @throws the errors of `acquire` except WaitTimeoutError
    * @example if (await semaphore.tryAcquire()) await work().finally(() => semaphore.release());

@@ -23,7 +23,7 @@ export type ConformanceAbility =
   | "reaches-every-master"
   | "replicate";
 
-/** Gives drivers to the cases. Its optional members are abilities that some cases need. */
+/** Gives drivers to the cases. A harness's optional members are abilities that some cases need. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All drivers reach the same server. The cases close the drivers that they were given. */
   connect(): Promise<Driver>;
@@ -45,7 +45,7 @@ export interface ConformanceHarness {
   endClient?(driver: Driver): Promise<void>;
   /** Makes this driver's client forget one master, at least for some time. */
   loseMaster?(driver: Driver): Promise<void>;
-  /** Gives an existing key to another server. Resolves when all servers know its new server. */
+  /** Gives an existing key to another server. Resolves when all servers know the key's new server. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;

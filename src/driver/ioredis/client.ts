@@ -20,7 +20,7 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
   readonly isCluster: boolean;
   readonly status: string;
   readonly options: IoredisClusterOptions;
-  /** The addresses of the servers that have each slot, "host:port", the master first. */
+  /** For each slot the addresses of its servers, "host:port", the master first. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role: "all" | "master"): readonly IoredisNode[];
   connect(): Promise<void>;

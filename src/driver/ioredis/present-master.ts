@@ -51,7 +51,7 @@ export class PresentMaster {
     return this.#place;
   }
 
-  /** Settles when the client is connected to this master; undefined while the client is connected to it. */
+  /** Settles when the client is connected to this master; undefined if the client already is. */
   get reached(): Promise<void> | undefined {
     return this.#journey?.ended;
   }

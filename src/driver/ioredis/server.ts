@@ -106,8 +106,8 @@ export class IoredisServerPort implements ClientPort, Masters {
   };
 
   /**
-   * ioredis sends a command again only after the connection that carried it was closed, because of `autoResendUnfulfilledCommands` or a
-   * `reconnectOnError` that answers 2. A connection carries scripts only once it is ready, so a connection that never was ready has lost
+   * Because of `autoResendUnfulfilledCommands`, or of a `reconnectOnError` that answers 2, ioredis sends a command again, but only after the
+   * connection that carried it was closed. A connection carries scripts only once it is ready, so a connection that never was ready has lost
    * nothing.
    */
   readonly #onClose = () => {

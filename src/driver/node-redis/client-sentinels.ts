@@ -52,7 +52,7 @@ export class ClientSentinels {
   }
 
   /**
-   * Listens from the first call on.
+   * Listens to the Sentinels from the first call on.
    * @returns a promise that settles when the Sentinels were first asked; undefined afterwards
    */
   meet(): Promise<void> | undefined {
@@ -109,7 +109,7 @@ export class ClientSentinels {
     });
   }
 
-  /** Asks the Sentinel of the client's latest question for the name of the master, and for the other Sentinels. */
+  /** Asks the Sentinel that the client asked last for the name of the master, and for the other Sentinels. */
   async #find(client: NodeRedisClient): Promise<NodeRedisSentinelOptions> {
     const [place, master] = [this.#redis.getSentinelNode(), this.#redis.getMasterNode()];
     if (place === undefined || master === undefined) throw new Error("the client knows no Sentinel yet");

@@ -10,7 +10,7 @@ const READY_TIMEOUT_MS = 10_000;
 /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
 export type ToError = (failure: unknown) => unknown;
 
-/** Opens a connection. If it throws, that counts as the end of the connection. */
+/** Opens a connection. If this function throws, that counts as the end of the connection. */
 export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
 
 /** A connection that listens. It is given up if it is not ready in time, or does not answer in time. */

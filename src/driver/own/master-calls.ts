@@ -27,7 +27,7 @@ interface Used {
   usedMs: number;
 }
 
-/** Runs scripts on the masters of their keys and waits for their replicas, following redirections. */
+/** Runs each script on the master of its keys and waits for the master's replicas; follows redirections. */
 export class MasterCalls {
   readonly #masters: Masters;
   readonly #clock: Clock;

@@ -17,11 +17,11 @@ import { askReplicas, ReplicaCount, type WantedReplicas } from "./replica-count.
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
   /**
-   * Resolves once the Sentinels have named the master. If that is another server, `move` is called first. Rejects if too few Sentinels
-   * answer. Absent without Sentinels: then the master stays the same server.
+   * Resolves once the Sentinels have named the master. If it is another server than before, `move` is called first. Rejects if too few
+   * Sentinels answer. Absent without Sentinels: then the master stays the same server.
    */
   readonly confirm?: () => Promise<void>;
-  /** Whether another server may be the master by now, as far as that is known without asking. If so, each answer must be confirmed. */
+  /** Whether another server may be the master by now, as far as that is known without asking the Sentinels. If so, each answer must be confirmed. */
   readonly mayBeReplaced?: () => boolean;
   /** Turns a rejection of the Redis client into an error of the server, if the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
@@ -55,7 +55,7 @@ const ROUND_MS = 50;
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own connection, so these
+ * Runs scripts on one master and waits until its replicas have the scripts' writes. `WAIT` counts the writes of its own connection, so these
  * calls have their own connection. `WAIT` also blocks the commands behind it. So the calls go in rounds: each round sends the calls that
  * have come since the last round, and asks once for everything written so far.
  */
@@ -151,7 +151,7 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Answers each call that enough replicas have acknowledged, whose time is over, or that its caller has given up.
+   * Answers each call if enough replicas have acknowledged it, if its time is over, or if its caller has given it up.
    * @param counted undefined if the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {
@@ -181,7 +181,7 @@ export class ReplicatedCalls {
       if (connected !== undefined) this.#count.confirmed(connected);
       answer();
     };
-    // With any other demand the caller itself rejects too few acknowledgements. `connected` accepts them, so the master must be confirmed.
+    // The demand `connected` accepts too few acknowledgements, so the master must be confirmed. With other demands, the caller rejects them.
     const isShort = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
     const isDoubtful = isShort || (demand.replicas !== 0 && mayBeReplaced?.() === true);
     if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);

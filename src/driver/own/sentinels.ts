@@ -131,11 +131,11 @@ class Sentinel {
   readonly #open: OpenSentinel;
   readonly #name: string;
   readonly #heard: () => void;
-  /** Its latest answer; undefined while it does not answer. */
+  /** The Sentinel's latest answer; undefined while it does not answer. */
   word: Word | undefined;
-  /** Whether a failover that it has begun is in progress, according to its latest message or answer. */
+  /** Whether a failover that this Sentinel has begun is in progress, according to its latest message or answer. */
   isFailingOver = false;
-  /** How many failovers it has begun. */
+  /** How many failovers this Sentinel has begun. */
   #begun = 0;
   #listening: LiveConnection | undefined;
   #link: CommandConnection | undefined;
@@ -248,7 +248,7 @@ function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | un
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };
 }
 
-/** A list of names and values in turn, or the object that a Redis client has made from it. */
+/** A list in which names and values alternate, or the object that a Redis client has made from it. */
 export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
   if (reply === null || typeof reply !== "object") return new Map();
   if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>));

@@ -118,7 +118,7 @@ function kindOf(value: unknown): string {
   return "then" in value ? "a promise: await it" : `another object; tested with ${TESTED}`;
 }
 
-/** Names the server, or the cluster's servers that its client was given, as in a URL, without credentials. */
+/** Names the server as in a URL, without credentials; for a cluster, the servers that its client was given. */
 export function serverName(client: AnyClient): string {
   const { addresses = [], databaseId = 0, useTLS = false } = hiddenOf(client).config ?? {};
   const hosts = addresses.map(({ host, port }) => inUrl(host, port));

@@ -24,7 +24,7 @@ export class GlideListening implements PubSubConnection {
   readonly #toError: (failure: unknown) => unknown;
   readonly #events: ConnectionEvents;
   readonly #stopReading: () => void;
-  /** Settles after the first look at the connections, with which later looks compare; undefined without a subscription. */
+  /** Settles after the first look at the connections; later looks compare with it. Undefined without a subscription. */
   #watched: Promise<void> | undefined;
   #timer: Timer | undefined;
   #over = false;

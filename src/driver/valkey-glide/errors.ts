@@ -6,7 +6,7 @@ const KNOWN = /^An error was signalled by the server:? ?- (\w+)(?:: (.*))?$/s;
 /** GLIDE's wording of any other answer. */
 const OTHER = /^([A-Z][A-Z0-9]*): (.*)$/s;
 
-/** The first words of answers that GLIDE replaces with its own names. It calls `TRYAGAIN` TryAgain, and `NOSCRIPT` NoScriptError. */
+/** The first words of answers that GLIDE replaces with its own names. For `TRYAGAIN` it says TryAgain, for `NOSCRIPT` NoScriptError. */
 const codes: Readonly<Record<string, string>> = {
   ResponseError: "ERR",
   PermissionDenied: "NOPERM",

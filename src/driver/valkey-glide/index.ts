@@ -22,7 +22,7 @@ export type {
  * Runs holdfast on clients of Valkey GLIDE 2.3 or later: two of `GlideClient`, or two of `GlideClusterClient`. The first client runs
  * scripts, and you may use it for anything else. The second client listens for holdfast alone. The caller closes both.
  *
- * GLIDE emits no event when it has reconnected. While there is a subscription, holdfast asks for its connections every second: a call that
+ * GLIDE emits no event when it has reconnected. While there is a subscription, holdfast asks about its connections every second: a call that
  * waits for a lock learns at most a second late that it may have missed a message.
  *
  * @throws TypeError if either is not such a client, or if the subscriber uses RESP2, has a callback, lacks `defaultDecoder: Decoder.Bytes`,

@@ -13,7 +13,7 @@ import { GlideSubscriptions } from "./subscriptions.js";
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
-/** Subscribers that a driver listens with. A driver ends every subscription of its subscriber that it did not make itself. */
+/** Subscribers that a driver listens with. A driver ends all subscriptions of its subscriber except its own. */
 const taken = new WeakSet<AnyClient>();
 
 /**
@@ -54,7 +54,7 @@ export class ValkeyGlidePort implements ClientPort {
     };
   }
 
-  /** GLIDE does not tell the server of a slot, so each slot counts as a place of its own. */
+  /** GLIDE does not say which server has a slot, so each slot counts as a place of its own. */
   placeOf(key: string): string {
     return isCluster(this.#client) ? String(hashSlot(key)) : "";
   }

@@ -18,7 +18,8 @@
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
   Compat   Redisson RedissonFairLock.unlockInnerAsync releases, acquireFailedAsync leaves the queue. A waiter of holdfast is granted
            the lock: the message "<thread id>:<milliseconds>" on its client's channel gives the end of the grant in epoch
-           milliseconds. A JVM's waiter is told to ask. When a waiter leaves the queue and the lock is free, the next waiter is told.
+           milliseconds. A JVM's waiter is told to ask. When a waiter leaves the queue and the lock is free, the next waiter gets its
+           message.
 ]]
 --@include hold-count
 --@include server-time

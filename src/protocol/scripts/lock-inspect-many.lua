@@ -20,7 +20,7 @@
            permits, for a string that is a count: { count }, or
            { count, expired, taken, permanent, { permitId, ms, … } }  the numbers of expired, live and permanent leases, and the
                                                                       leases that end last, in the form of lock-inspect
-           clientIds: the waiting clients, the next one first, as many as of a queue; for permits, a client is listed once for each
+           clientIds: the waiting clients, the next one first, limited like a queue; for permits, a client is listed once for each
            number of permits that its calls want. waitsFor is 1 if they wait to write, 2 if they wait for permits, 0 otherwise
            The whole reply has at most half a mebibyte.
   Compat   Only reads.

@@ -37,7 +37,7 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
-      -- Tests whether the server accepts an HDEL: if the server refuses to delete the predecessor's field, that holder keeps the lock. This
+      -- Tests whether the server accepts an HDEL: if the server refuses to delete the predecessor's field, the predecessor keeps the lock. This
       -- HDEL deletes nothing: no holder has an empty name.
       redis.call("HDEL", lock, "")
       redis.call("PEXPIRE", lock, lease_ms)

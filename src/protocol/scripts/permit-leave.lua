@@ -1,6 +1,7 @@
 --[[
   permit-leave: remove a line (a client's calls for one number of permits) from the queue of a semaphore. Tells the first remaining lines
-  their turn if there are permits for them. If the removed line was the first that was not told its turn, notifies the next line of that.
+  their turn if there are permits for them. If the removed line was the first that was not told its turn, tells the next line that it
+  is first.
 
   KEYS[1]  permits    string, integer: the available permits
   KEYS[2]  queue      sorted set, the queue of the clients that wait for permits; see permit-queue.lua

@@ -16,7 +16,7 @@
     waits      1: a refused writer waits, and leaves its mark
   then, with a queue: waitsOn and channel, as lock-acquire
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as lock-acquire answers "queued"
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire; with a queue, as lock-acquire with "queued"
   Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, while Redisson adds
            the lease to it. Redisson has no mark.
 ]]

@@ -87,8 +87,8 @@ local function refused_to(ttl_ms, found, owner)
     end
   end
   local is_told = (found == next_field(owner) or place_of(queue, owner)) and 1 or 0
-  -- Tells the holder's client, which may have waiting calls of its own, that another client waits now: then its release looks into the
-  -- queue. A JVM does not listen for this message.
+  -- Tells the holder's client, which may have waiting calls of its own, that another client waits now: then the holder's release looks
+  -- into the queue. A JVM does not listen for this message.
   if is_new and is_told == 0 and #others == 0 and string.sub(owner, 15, 18) == "8001" then
     publish(channel .. ":" .. owner, "look")
   end

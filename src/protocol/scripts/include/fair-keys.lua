@@ -187,9 +187,9 @@ local function timeout_at_end(fair, now_ms, times)
 end
 
 -- The waiter `left`, with the score `left_ms`, was before the JVM `other` and has left. So the score of `other` is lowered to the score of
--- a waiter that comes now: it counts from the score of the waiter before `other`, or from the present time if `other` is the head. The
--- scores behind `other` are lowered by the same amount. A JVM that becomes the head after a waiter of ours may have a score in the past.
--- That score is raised, because the JVM would otherwise be dropped before it learns that it is next.
+-- a waiter that comes now. That score counts from the score of the waiter before `other`, or from the present time if `other` is the head.
+-- The scores behind `other` are lowered by the same amount. A JVM that becomes the head after a waiter of ours may have a score in the past.
+-- Then its score is raised, because the JVM would otherwise be dropped before it learns that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then

@@ -13,7 +13,7 @@ local MOST_LINES = 100
 -- The queue expires this long after a waiting client has last asked. Each client asks far more often.
 local QUEUE_MS = "600000"
 
--- Other kinds of queues may have left members in the key, which have no number of permits.
+-- Other kinds of queues may have left members without a number of permits in the key.
 local function wanted_by(line)
   return tonumber(string.sub(line, 38)) or 2 ^ 53
 end
@@ -47,7 +47,7 @@ end
 
 -- Tells as many of the first lines their turn as the permits suffice for, but never the asking line. A line without a listener is
 -- removed. If any line was told its turn, the first line after these is told that it is next. is_first: the first line became first in
--- another way, and is told so.
+-- another way, and is told that it is first.
 local function tell_waiting(waiting, available, is_first)
   local told, owner, saved = told_lines(waiting), saved_for(waiting.saved)
   local lines, next_line, has_told
