@@ -53,7 +53,7 @@ export class History {
     return ended;
   }
 
-  /** Drops the numbers from before a pause between looks, because they would appear in a later point than their own. */
+  /** Ends the point that is open. Drops its numbers if the looks have paused for more than a minute since. */
   #end(number: number): Point | undefined {
     const { number: begun = number, ...sum } = this.#open ?? {};
     if (begun === number) return undefined;

@@ -79,8 +79,8 @@ function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
 }
 
 /**
- * Closes a client with the application: first new locks are refused, then running bodies end, then Nest closes its HTTP server and
- * everything in `onApplicationShutdown`, and at last the connection is closed.
+ * Closes a client with the application: first new locks are refused, then running bodies end, then Nest closes its HTTP server. The
+ * connection is closed in `onApplicationShutdown`.
  */
 class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly #holdfast: Holdfast;
