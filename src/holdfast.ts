@@ -402,7 +402,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * For health checks: asks the server whether it answers; in a cluster, only the server of the key that belongs to the name `clientId`.
+   * For health checks: asks the server whether it answers. In a cluster this is the server of one key, whose name is `clientId`.
    * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
    * @example const { rttMs } = await holdfast.ping({ timeoutMs: 500 });
    */

@@ -154,7 +154,7 @@ class Run {
   }
 }
 
-/** A clock that notes when a pause has ended, and so shows how long a look took. */
+/** A clock that notes when the last pause ended: the look has taken the time since. */
 class Meter implements Clock {
   readonly #clock: Clock;
   #sinceMs: number;

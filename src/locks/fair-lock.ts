@@ -63,8 +63,8 @@ class WaitInQueue extends WaitInLine implements FairWaiter {
     const { lock, wish } = part;
     const { id, fairQueues, lines, subscriptions } = lock.client;
     super(part, new WaitLine(lock, undefined, lines.services, wish.waiter));
-    // An uncontended lock costs no subscription and no queue: the waiter expects messages here only if this client already has one of the
-    // two.
+    // So that an uncontended lock needs no subscription: messages can come already only if this client listens to its channel, or has waiters
+    // in the queue.
     if (!fairQueues.queues.has(lock.key) && !subscriptions.isOpen(clientChannel(lock.channel, id))) return;
     this.#isExpected = true;
     fairQueues.expect(this);

@@ -121,7 +121,7 @@ export function isHeldByRedlock(error: unknown): boolean {
   return error instanceof WrongTypeError && error.type === "string";
 }
 
-/** Whether redlock would ask again: the lock's holder sends no message at the release, or the server may recover. */
+/** Whether redlock would ask again, because the holder's release sends no message, or because the server may recover. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof QuorumError) return error.failures.some(mayPass);
   if (error instanceof UnavailableError) return !isEnded(error);

@@ -15,7 +15,7 @@ export interface Hearer {
   onMessage(message: string): void;
   /** Messages begin to arrive; earlier ones may have been missed. */
   onReady(): void;
-  /** The ear has stopped listening, and may try again from `againMs` on. */
+  /** Listening has failed. The ear may listen again from `againMs` on. */
   onFailure(): void;
 }
 

@@ -39,7 +39,7 @@ class Book {
     this.#settled.push(settled);
   }
 
-  /** Takes out the requests whose answers one command makes Redis forget, so that no other command under way names the same requests. */
+  /** Takes out the requests whose answers Redis may forget, for one command. No other command under way then names the same requests. */
   take(clock: ServerClock | undefined): readonly Settled[] {
     const taken: Settled[] = [];
     const kept: Settled[] = [];

@@ -201,7 +201,7 @@ export class Guard {
 
   #end(trustedMs: number): void {
     this.#state = "gone";
-    // This process was suspended: the last process of the command may have ended after the lease.
+    // The lease is over, so this process was suspended. The last process of the command may have outlived the lease.
     if (trustedMs <= 0) this.#loss ??= { reason: this.#reasonOf(trustedMs) };
     this.#lease.signal.removeEventListener("abort", this.look);
     this.#resolve(this.#loss);
