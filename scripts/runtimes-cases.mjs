@@ -177,7 +177,7 @@ function managerCases() {
 const nextClient = {
   group: "Package managers",
   name: "npm",
-  what: "installs beside a fake ioredis 7, which has only the version number; runs without it",
+  what: "installs beside a fake ioredis 7, which has only the version number; runs without ioredis",
   async run(bench) {
     const cwd = project(bench, "ioredis-7", {
       ioredis: "file:next-ioredis",

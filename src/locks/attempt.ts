@@ -183,9 +183,9 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   /**
-   * The call's time is up, or it may not wait. The call reports that the lock is taken only if it has learned this since it began: from an
-   * answer of Redis to this call or to another call of its client, or from a hold of its client. Otherwise the call waits for an answer,
-   * one command timeout at most, and then fails.
+   * The call's time is up, or it may not wait. If it knows that the lock is taken, it reports this. It knows it if, since it began, Redis
+   * has answered this call or another call of the client, or if the client itself has the lock. Otherwise the call waits for an answer, one
+   * command timeout at most, and then fails.
    * @param goOn continues the wait; undefined if the call has asked without success, or may not be sent any more
    */
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {

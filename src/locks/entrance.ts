@@ -122,7 +122,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
   wish.saw(lock, field, leftMs);
 }
 
-/** The stay of the chosen thread in the other lock of the pair, if it is acquiring or releasing that lock right now. */
+/** While the chosen thread is acquiring or releasing the other lock of the pair: its stay in that lock. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Stay | undefined {
   const other = lock.otherId === undefined ? undefined : thread.stayIn(lock.otherId);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;

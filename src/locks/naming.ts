@@ -5,8 +5,8 @@ import type { Chain, Holder } from "../threads/chain.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /**
- * After hand-overs, writes the field of the latest holder into Redis. The command lists all fields of earlier holders that Redis may have,
- * and replaces the one that it finds. Before Redis has answered, the latest holder may rely on the lock only until the lease of the holder
+ * After hand-overs, writes the field of the latest holder into Redis. Redis may have the field of any earlier holder: the command lists all
+ * these fields, and replaces the field that it finds. Before Redis has answered, the latest holder may rely on the lock only until the lease of the holder
  * before it would have ended, and the latest holder's commands wait.
  * @see docs/internals/states.md#hand-over
  */

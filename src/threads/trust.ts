@@ -42,7 +42,7 @@ export abstract class Trust implements Expiring, Forgettable {
   #state: HoldState = "held";
   /** Why the hold was lost; undefined if it is not lost. */
   #loss: LeaseLostError | undefined;
-  /** Whether a renewal was sent after the newest confirmation: if the lease ends now, the reason is `unreachable`. */
+  /** True if a renewal was sent after the newest confirmation. If the lease ends then, the reason is `unreachable`. */
   #unconfirmed = false;
   /** Whether the hold was handed over or granted, and no answer has shown yet that Redis has the hold's own lease. */
   #provisional = false;

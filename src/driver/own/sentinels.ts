@@ -117,8 +117,8 @@ export class Sentinels {
 }
 
 /**
- * Among answers with the highest epoch, an answer that reports a failover counts first: that Sentinel leads the failover and knows more
- * than the others.
+ * Among answers with the highest epoch, an answer that reports a failover counts first: it comes from the Sentinel that leads the
+ * failover, and so knows more than the others.
  */
 function latestOf(words: readonly Word[]): Word | undefined {
   const epoch = Math.max(...words.map((word) => word.epoch));

@@ -97,8 +97,8 @@ function tellRest(
   if (tokenFile !== undefined) output.say(`after #token= append the content of ${tokenFile}`);
   output.say(
     mayFree
-      ? "it may free locks, and reports each of them here"
-      : "it only shows them: --allow-unlock lets it free them",
+      ? "the page may free locks; each freed lock is reported here"
+      : "the page only shows locks; with --allow-unlock it can also free them",
   );
 }
 

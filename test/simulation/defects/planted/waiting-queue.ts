@@ -9,7 +9,7 @@ const ACQUIRE = "src/protocol/scripts/include/ask-in-queue.lua";
 export const waitingQueueDefects: readonly Defect[] = [
   {
     name: "release-that-does-not-look",
-    promise: "A client that stands in the queue of a lock looks into the queue when it frees the lock.",
+    promise: "If a client is in the queue of a lock, its release of the lock reads the queue.",
     shows: "The first two know that the holder will look, and listen to nothing else.",
     kinds: KINDS,
     edits: [
@@ -166,7 +166,7 @@ export const waitingQueueDefects: readonly Defect[] = [
   },
   {
     name: "forgotten-by-an-older-answer",
-    promise: "A client that stands in the queue of a lock looks into the queue when it frees the lock.",
+    promise: "If a client is in the queue of a lock, its release of the lock reads the queue.",
     shows:
       "The answer to a release that left the queue comes after that to a later question, by which its client stands there again.",
     origin: "own-114",
