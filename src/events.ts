@@ -63,7 +63,7 @@ export interface AcquireEvent extends AboutLock {
   /** The note of the call. */
   readonly note?: string;
   /**
-   * Set at the end. `refused`: nothing was free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
+   * Set at the end. `refused`: it was taken, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
    * signal aborted, or the client was closed. `failed`: the call rejects for any other reason.
    */
   outcome?: "acquired" | "refused" | "timeout" | "cancelled" | "failed";

@@ -63,7 +63,7 @@ export function faultsOf(samples: readonly ClockSample[], where = ""): readonly 
       fail(
         `${where}the clock was set ${step.isAhead ? "forward" : "back"} by ${Math.round(step.surplusMs)} ms within ${Math.round(step.tookMs)} ms`,
         {
-          why: "A step forward ends leases early. After a step back, a late command may still run after its caller gave up: a late release, for example, may let a second holder in.",
+          why: "A step forward ends leases early. After a step back, a command may still run although its caller gave it up, and may let a second holder in.",
           wanted: "Let NTP slew the clock (chrony, ntpd without steps), and do not set it by hand.",
           doc,
         },
